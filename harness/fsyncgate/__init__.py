@@ -1,0 +1,1 @@
+"""fsyncgate: what fsync does on real kernels when the disk fails."""
