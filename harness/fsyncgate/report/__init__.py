@@ -1,0 +1,1 @@
+"""What a run is told with: words, a terminal, JUnit, a difference. All read only results."""

@@ -1,0 +1,121 @@
+"""What a run says, in whole sentences."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from fsyncgate.model import Judgement, Result, Scenario
+from fsyncgate.report.phrases import (
+    Place,
+    differing,
+    first_line,
+    listed,
+    natural,
+    pairs,
+    scope,
+    sorted_names,
+)
+
+
+def summary(results: Sequence[Result], scenarios: Mapping[str, Scenario], *, cases: bool = True) -> list[str]:
+    """Say what a reader of the run must know: counts, lessons, deviations, and what is unknown.
+
+    Scenarios speak in the order of `scenarios`; kernels and file systems in that of their versions.
+    Without `cases` the deviations and the unknown are left out, for a reader who has just seen them.
+    """
+    if not results:
+        return ["No case has a result."]
+    order = {scenario: index for index, scenario in enumerate(scenarios)}
+    results = sorted(
+        results, key=lambda one: (order.get(one.scenario, len(order)), one.scenario, natural(one.case))
+    )
+    sentences = [*_counts(results), *_lessons(results, scenarios)]
+    return [*sentences, *_deviations(results), *_unknowns(results)] if cases else sentences
+
+
+def unsafe(result: Result) -> bool:
+    """Tell whether the kernel behaves as known, and unsafely."""
+    return result.verdict is Judgement.CONFORMS and result.safe is False
+
+
+def _place(result: Result) -> Place:
+    return result.kernel.id, result.filesystem
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _counts(results: Sequence[Result]) -> list[str]:
+    of = {judgement: [one for one in results if one.verdict is judgement] for judgement in Judgement}
+    conforming, deviating, unknown = (
+        len(of[judgement]) for judgement in (Judgement.CONFORMS, Judgement.DEVIATES, Judgement.UNKNOWN)
+    )
+    if conforming == len(results):
+        counts = "1 case, and it conforms" if conforming == 1 else f"{conforming} cases, and all conform"
+    else:
+        parts = (
+            _count(conforming, "conforms", "conform"),
+            _count(deviating, "deviates", "deviate"),
+            _count(unknown, "is unknown", "are unknown"),
+        )
+        counts = f"{_count(len(results), 'case', 'cases')}: {', '.join(parts)}"
+    dangerous = sum(map(unsafe, results))
+    if not dangerous:
+        return [f"{counts}."]
+    verb = "conforms" if conforming == 1 else "conform"
+    share = f"Of the {conforming} that {verb}, {_count(dangerous, 'is', 'are')} unsafe"
+    return [f"{counts}.", f"{share}: the kernel does what is known of it, and data can be lost."]
+
+
+def _lessons(results: Sequence[Result], scenarios: Mapping[str, Scenario]) -> list[str]:
+    everywhere = {_place(result) for result in results}
+    asked: dict[str, defaultdict[Place, set[str]]] = {}
+    found: dict[str, defaultdict[Place, set[str]]] = {}
+    for result in results:
+        asked.setdefault(result.scenario, defaultdict(set))[_place(result)].add(result.fault)
+        if unsafe(result):
+            found.setdefault(result.scenario, defaultdict(set))[_place(result)].add(result.fault)
+    sentences: list[str] = []
+    for name, places in found.items():
+        by_faults: defaultdict[tuple[str, ...], list[Place]] = defaultdict(list)
+        for place, faults in places.items():
+            by_faults[() if faults == asked[name][place] else sorted_names(faults)].append(place)
+        lesson = scenarios[name].lesson if name in scenarios else ""
+        for only, there in sorted(by_faults.items()):
+            where = scope(there, everywhere)
+            if only:
+                where = f"{where.rstrip(',')}, after {listed(only, 'or')},"
+            told = lesson or f"'{name}' conforms and is unsafe"
+            sentences.append(_sentence(f"{where} {told}"))
+    return sentences
+
+
+def _deviations(results: Sequence[Result]) -> list[str]:
+    sentences: list[str] = []
+    for result in results:
+        if result.verdict is Judgement.DEVIATES:
+            observed, expected = differing(result)
+            sides = f"observed {pairs(observed)}; expected {pairs(expected)}"
+            sentences.append(f"{result.case} deviates: {sides}.")
+    return sentences
+
+
+def _unknowns(results: Sequence[Result]) -> list[str]:
+    everywhere = {_place(result) for result in results}
+    groups: defaultdict[str, list[Place]] = defaultdict(list)
+    for result in results:
+        if result.verdict is Judgement.UNKNOWN:
+            groups[first_line(result.reason)].append(_place(result))
+    by_size = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    return [
+        _sentence(f"{scope(there, everywhere)} {_are(len(there))} unknown: {reason}")
+        for reason, there in by_size
+    ]
+
+
+def _are(cases: int) -> str:
+    return _count(cases, "case is", "cases are")
