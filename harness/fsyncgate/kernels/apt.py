@@ -111,7 +111,7 @@ class Archive:
         except ToolError as failed:
             raise SetupError(
                 f"The package lists of Debian's suite '{self.suite}' could not be fetched from the mirror "
-                f"'{self.mirror}': {failed.reason}",
+                f"'{self.mirror}': {failed.reason}.",
                 hint="look at the network, the proxy and FSYNCGATE_MIRROR; a suite that Debian has archived "
                 "needs a mirror of the archive.",
             ) from failed
@@ -129,7 +129,7 @@ class Archive:
             return self._apt("apt-cache", *arguments)
         except ToolError as failed:
             raise SetupError(
-                f"The package lists of Debian's suite '{self.suite}' cannot be read: {failed.reason}",
+                f"The package lists of Debian's suite '{self.suite}' cannot be read: {failed.reason}.",
                 hint=f"remove the folder '{self._root}' and try again.",
             ) from failed
 
@@ -145,7 +145,7 @@ class Archive:
             )
         except ToolError as failed:
             names = ", ".join(f"'{package.name}'" for package in packages)
-            sentence = f"The download of {names} from the mirror '{self.mirror}' failed: {failed.reason}"
+            sentence = f"The download of {names} from the mirror '{self.mirror}' failed: {failed.reason}."
             kind = GoneError if " 404 " in failed.stderr else SetupError
             raise kind(sentence, hint="look at the network, and try again.") from failed
         return sorted(into.glob("*.deb"))

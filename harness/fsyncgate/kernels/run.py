@@ -26,13 +26,13 @@ class ToolError(Exception):
 
     @property
     def reason(self) -> str:
-        """One line: the first error, else the first warning, else the last line that the tool wrote."""
+        """One line: the first error, else the first warning, else the last line that the tool wrote; without a full stop."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         for mark in ("E:", "Err:", "dpkg-deb: error:", "W:"):
             for line in lines:
                 if line.startswith(mark):
-                    return line.removeprefix(mark).strip()
-        return lines[-1] if lines else f"status {self.status}"
+                    return line.removeprefix(mark).strip(" .")
+        return lines[-1].rstrip(".") if lines else f"status {self.status}"
 
     @property
     def disk_full(self) -> bool:

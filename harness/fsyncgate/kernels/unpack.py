@@ -26,7 +26,7 @@ def unpack(debs: list[Path], scratch: Path, made: Path, release: str, stop: thre
         if failed.disk_full:
             raise disk_full(made) from failed
         raise SetupError(
-            f"The packages of kernel '{release}' cannot be unpacked: {failed.tool} says: {failed.reason}",
+            f"The packages of kernel '{release}' cannot be unpacked: {failed.tool} says: {failed.reason}.",
             hint="fetch the kernel again.",
         ) from failed
 
