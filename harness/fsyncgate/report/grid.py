@@ -106,14 +106,15 @@ class Matrix:
             room = width - sum(columns.of_kernel(kernel) + GAP for kernel in self._kernels)
             if room >= least:
                 return _Columns(min(longest, room), (self._kernels,), kernel_labels, filesystem_labels)
-        columns = _Columns(min(longest, max(width // 2, NARROWEST)), (), short, letters)
-        each = max((columns.of_kernel(kernel) + GAP for kernel in self._kernels), default=1)
-        side_by_side = max((width - columns.names) // each, 1)
+        smallest = _Columns(0, (), short, letters)
+        each = max((smallest.of_kernel(kernel) + GAP for kernel in self._kernels), default=1)
+        for_names = min(longest, max(width // 2, NARROWEST), max(width - each, 8))
+        side_by_side = max((width - for_names) // each, 1)
         chunks = tuple(
             self._kernels[start : start + side_by_side]
             for start in range(0, len(self._kernels), side_by_side)
         )
-        return _Columns(columns.names, chunks, short, letters)
+        return _Columns(for_names, chunks, short, letters)
 
     def _block(self, kernels: tuple[str, ...], columns: _Columns, *, plain: bool) -> Block:
         top = Text(" " * columns.names, no_wrap=True, overflow="crop")

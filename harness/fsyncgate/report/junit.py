@@ -79,7 +79,8 @@ def _case(suite: ElementTree.Element, result: Result) -> None:
             error = {"type": "unknown", "message": first_line(result.reason)}
             _add(case, "error", error, result.reason)
         case Judgement.CONFORMS if unsafe(result):
-            _add(case, "system-out", text=f"conforms, unsafe: {result.because}")
+            why = f": {result.because}" if result.because else ""
+            _add(case, "system-out", text=f"conforms, unsafe{why}")
         case Judgement.CONFORMS:
             pass
 

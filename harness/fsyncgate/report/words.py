@@ -1,6 +1,6 @@
 """What a run says, in whole sentences."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from fsyncgate.model import Judgement, Result, Scenario
@@ -50,25 +50,24 @@ def _sentence(text: str) -> str:
 
 
 def _counts(results: Sequence[Result]) -> list[str]:
-    of = {judgement: [one for one in results if one.verdict is judgement] for judgement in Judgement}
-    conforming, deviating, unknown = (
-        len(of[judgement]) for judgement in (Judgement.CONFORMS, Judgement.DEVIATES, Judgement.UNKNOWN)
-    )
-    if conforming == len(results):
-        counts = "1 case, and it conforms" if conforming == 1 else f"{conforming} cases, and all conform"
+    number = Counter(result.verdict for result in results)
+    parts = [
+        _count(number[Judgement.CONFORMS], "conforms", "conform"),
+        _count(number[Judgement.DEVIATES], "deviates", "deviate"),
+        _count(number[Judgement.UNKNOWN], "is unknown", "are unknown"),
+    ]
+    if len(number) == 1:
+        only = next(part for part in parts if not part.startswith("0 ")).partition(" ")[2]
+        told = f"1 case, and it {only}." if len(results) == 1 else f"{len(results)} cases, and all {only}."
     else:
-        parts = (
-            _count(conforming, "conforms", "conform"),
-            _count(deviating, "deviates", "deviate"),
-            _count(unknown, "is unknown", "are unknown"),
-        )
-        counts = f"{_count(len(results), 'case', 'cases')}: {', '.join(parts)}"
+        told = f"{len(results)} cases: {', '.join(parts)}."
     dangerous = sum(map(unsafe, results))
     if not dangerous:
-        return [f"{counts}."]
+        return [told]
+    conforming = number[Judgement.CONFORMS]
     verb = "conforms" if conforming == 1 else "conform"
     share = f"Of the {conforming} that {verb}, {_count(dangerous, 'is', 'are')} unsafe"
-    return [f"{counts}.", f"{share}: the kernel does what is known of it, and data can be lost."]
+    return [told, f"{share}: the kernel does what is known of it, and data can be lost."]
 
 
 def _lessons(results: Sequence[Result], scenarios: Mapping[str, Scenario]) -> list[str]:
