@@ -57,6 +57,8 @@ class FileSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The Debian package that brings the command."""
     modules: tuple[str, ...]
     """Modules that its mount needs, those that a modprobe would have found by alias included."""
+    newer: tuple[str, ...] = ()
+    """Further arguments of that command, left out where the tool is too old to know them."""
     options: str = ""
     """Mount options."""
 
@@ -164,3 +166,5 @@ class Result(msgspec.Struct, frozen=True):
     because: str
     seconds: float
     """Duration of the case, its machine's restore included."""
+    phases: dict[str, float] = {}
+    """Seconds of it by phase: `machine`, `mount`, `scenario`, `check`."""

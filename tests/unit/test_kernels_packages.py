@@ -104,7 +104,12 @@ def test_the_newest_of_the_series_comes_first() -> None:
     assert found("5.10") == []
 
 
-def test_up_to_6_17_a_kernel_is_one_package() -> None:
+def test_a_base_package_beside_a_whole_image_package_has_none_of_its_files() -> None:
+    one = image("6.18.15", "6.18.15-1", "kmod, linux-base-6.18.15-cloud-amd64 (= 6.18.15-1)")
+    assert parts_of(one, [one]) == [one]
+
+
+def test_up_to_6_18_a_kernel_is_one_package() -> None:
     one = image(
         "6.1.0-50",
         "6.1.176-1",

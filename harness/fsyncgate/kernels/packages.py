@@ -79,14 +79,17 @@ def newest_first(
 def parts_of(image: Package, packages: Iterable[Package]) -> list[Package]:
     """Return the packages that hold the files of a kernel, the image package first.
 
-    Up to 6.17 that is the image package alone. From then on it depends on others of the same release and
-    version (`linux-base-...`, from 6.19 also `linux-binary-...` and `linux-modules-...`), which have files.
+    Up to 6.18 that is the image package alone. From 6.19 on it is empty, and depends on `linux-base-...`,
+    `linux-binary-...` and `linux-modules-...` of the same release and version, which have the files.
     ValueError names one that the list lacks.
     """
     by_key = {(package.name, package.version): package for package in packages}
-    parts = [image]
     exact = re.compile(rf"(linux-[a-z]+-{re.escape(release_of(image))}) \(= {re.escape(image.version)}\)")
-    for name in exact.findall(image.depends):
+    names: list[str] = exact.findall(image.depends)
+    parts = [image]
+    if not any(name.startswith("linux-binary-") for name in names):
+        return parts
+    for name in names:
         if (name, image.version) not in by_key:
             raise ValueError(f"'{name}' in version '{image.version}'")
         parts.append(by_key[name, image.version])

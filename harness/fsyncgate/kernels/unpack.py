@@ -32,7 +32,7 @@ def unpack(debs: list[Path], scratch: Path, made: Path, release: str, stop: thre
 
 
 def _arrange(scratch: Path, made: Path, release: str) -> None:
-    # Up to 6.18 image and configuration are in /boot and the modules in /lib; from 6.19 all is in /usr/lib.
+    # Up to 6.18 image and configuration are in /boot (the modules in /lib, or with 6.18 in /usr/lib);
     trees = [scratch / "lib/modules" / release, scratch / "usr/lib/modules" / release]
     tree = next((tree for tree in trees if (tree / "kernel").is_dir()), None)
     image = _first(scratch / f"boot/vmlinuz-{release}", *(tree / "vmlinuz" for tree in trees))

@@ -1,0 +1,76 @@
+"""Did the fault fire, where and how often? Read from the block completions in the history."""
+
+from collections.abc import Iterable, Sequence
+
+from fsyncgate.history import Armed, BlockDone, Event, Healed
+from fsyncgate.model import Fault
+
+Window = tuple[Armed, list[BlockDone]]
+"""An armed fault and the completions from then on until it was healed."""
+
+
+def windows(events: Iterable[Event]) -> tuple[list[Window], list[BlockDone]]:
+    """Return each armed window with its completions, and the completions outside of all."""
+    found: list[Window] = []
+    outside: list[BlockDone] = []
+    current = outside
+    for event in events:
+        match event:
+            case Armed():
+                current = []
+                found.append((event, current))
+            case Healed():
+                current = outside
+            case BlockDone():
+                current.append(event)
+            case _:
+                pass
+    return found, outside
+
+
+def fired(fault: Fault, armed: Armed, done: Sequence[BlockDone]) -> int:
+    """Return how often the fault fired among the completions of its window."""
+    if fault.operation == "drop":
+        return len(_dropped(armed, done))
+    return sum(_is_firing(fault, armed, event) for event in done)
+
+
+def strays(fault: Fault, armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:
+    """Return the errors in a window that the fault does not account for.
+
+    An error that a lower device reported travels up: on `volume` and `fault` it is no second one.
+    """
+    return [event for event in done if event.error and not _explained(fault, armed, event)]
+
+
+def _explained(fault: Fault, armed: Armed, event: BlockDone) -> bool:
+    if event.device == "volume":
+        return True
+    if event.device == "fault" and fault.operation == "flush":
+        return "F" in event.rwbs
+    return event.device in {"fault", "catcher"} and _is_hit(fault, armed, event)
+
+
+def _is_firing(fault: Fault, armed: Armed, event: BlockDone) -> bool:
+    source = "catcher" if fault.operation == "flush" else "fault"
+    return event.device == source and event.error == fault.errno and _is_hit(fault, armed, event)
+
+
+def _is_hit(fault: Fault, armed: Armed, event: BlockDone) -> bool:
+    """Tell whether the request is one the fault is aimed at; the `error` target fails reads as well."""
+    if fault.operation == "flush":
+        return event.device == "catcher"
+    if fault.target == "any":
+        return "W" in event.rwbs or "F" in event.rwbs
+    return any(event.sector < start + count and start < event.sector + event.sectors for start, count in armed.sectors)
+
+
+def _dropped(armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:
+    """Return the writes that ended well above the fault and never reached the disk."""
+    below = {event.sector for event in done if event.device == "disk" and "W" in event.rwbs}
+    return [
+        event
+        for event in done
+        if event.device == "fault" and "W" in event.rwbs and event.sectors and event.sector not in below
+        and any(start <= event.sector < start + count for start, count in armed.sectors)
+    ]  # fmt: skip

@@ -1,0 +1,96 @@
+"""The controlling process of a run: it hears of results, keeps the ledger and hands out the work."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from fsyncgate.bench import Bench
+from fsyncgate.kernels.prefetch import Prefetcher
+from fsyncgate.ledger import Ledger, status
+from fsyncgate.model import Result
+
+RESULT = "fsyncgate"
+"""The name under which a report carries a result from a worker."""
+
+_NODE = re.compile(r"(?P<group>[^/]+)/[^/]+\.py::test_(?P<name>\w+)\[(?P<place>[^\]]+)\]$")
+
+
+class Controller:
+    """A pytest plugin that lives in the controlling process alone."""
+
+    def __init__(self, out: Path, bench: Bench) -> None:
+        """Begin the run in `out` and begin to fetch its kernels. Raises UsageError if `out` is taken."""
+        self._bench = bench
+        self.ledger = Ledger(out)
+        self._prefetcher = Prefetcher(list(bench.specs.values()), bench.cache)
+
+    def status(self) -> str:
+        """Return what is being fetched just now, or the empty string."""
+        return self._prefetcher.status
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Take the plan from what was collected here, when there are no workers."""
+        self._plan([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Take the plan from what a worker collected: they all collect the same."""
+        self._plan(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScopeScheduling:
+        """Hand out cases by kernel and file system, in the plan's order."""
+        config.option.loadscopereorder = False
+        return _ByPlace(config, log)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write a result down as it comes."""
+        for result in results_of(report):
+            self.ledger.add(result)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker says of itself at its end."""
+        self._note(getattr(node, "workeroutput", {}).get("fsyncgate", {}))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the ledger; unless pytest itself was stopped, the exit status is the verdicts'."""
+        self._prefetcher.close()
+        self._note(self._bench.facts())
+        results = self.ledger.close()
+        if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and results:
+            session.exitstatus = status(results, len(self.ledger.planned))
+
+    def pytest_unconfigure(self) -> None:
+        """Stop fetching, however the session ends."""
+        self._prefetcher.close()
+
+    def _plan(self, ids: list[str]) -> None:
+        self.ledger.planned = [case for node in ids if (case := case_of(node))]
+
+    def _note(self, facts: dict[str, Any]) -> None:
+        self.ledger.boots += facts.get("boots", 0)
+        self.ledger.accelerator = self.ledger.accelerator or facts.get("accelerator", "")
+
+
+class _ByPlace(LoadScopeScheduling):
+    """Work is handed out a file system of a kernel at a time."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return (case_of(nodeid) or nodeid).rpartition("/")[0].rpartition("/")[0].rpartition("/")[0]
+
+
+def results_of(report: pytest.TestReport) -> list[Result]:
+    """Return the result that a report carries, if it does."""
+    return [msgspec.json.decode(str(value), type=Result) for name, value in report.user_properties if name == RESULT]
+
+
+def case_of(nodeid: str) -> str:
+    """Return the case that a pytest node id stands for, or the empty string if it is none."""
+    found = _NODE.search(nodeid)
+    return f"{found['place']}/{found['group']}/{found['name']}" if found else ""

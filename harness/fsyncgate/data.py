@@ -1,0 +1,26 @@
+"""The blocks that scenarios write, and the names of what is read back."""
+
+BLOCK = 4096
+"""Bytes of a block: one page, one file-system block."""
+
+
+def pattern(name: str) -> bytes:
+    """Return a block that says what it is in every 16 bytes of it."""
+    return f"{name:<15}\n".encode() * (BLOCK // 16)
+
+
+OLD = pattern("OLD")
+"""What was on the disk before the fault."""
+NEW = pattern("NEW")
+"""What the application writes while the disk fails."""
+LATER = pattern("LATER")
+"""What is written when the disk is good again."""
+ZEROS = bytes(BLOCK)
+"""A hole, or a block that was allocated and never written."""
+
+_NAMES = {OLD: "OLD", NEW: "NEW", LATER: "LATER", ZEROS: "ZEROS", b"": "NOTHING"}
+
+
+def name(block: bytes) -> str:
+    """Return the name of what was read: `NOTHING` past the end of the file, `OTHER` if unknown."""
+    return _NAMES.get(block, "OTHER")

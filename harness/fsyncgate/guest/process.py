@@ -1,0 +1,140 @@
+"""Processes of a scenario and the files they hold open. Every call goes into the history.
+
+A call answers its value, or the name of its errno: `0`, `4096`, `"EIO"`. It never raises for what
+the kernel answers, because that answer is what the scenario is about.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fsyncgate.data import BLOCK, name
+from fsyncgate.guest.actor import Actor, Out, Pending
+from fsyncgate.guest.constants import AT_FDCWD, O_RDWR
+from fsyncgate.guest.passing import receive, send
+from fsyncgate.guest.witness import Witness
+from fsyncgate.history import Outcome
+
+
+class Process:
+    """A process in the guest with its own descriptor table."""
+
+    def __init__(self, name: str, actor: Actor, witness: Witness, spawn: Callable[[Actor | None], "Process"]) -> None:
+        """`spawn` makes a new process: a fork of the given one, or one of its own."""
+        self.name = name
+        self.actor = actor
+        self.witness = witness
+        self._spawn = spawn
+
+    def open(self, path: str, flags: int = O_RDWR) -> "OpenFile":
+        """Open a file that exists. Raises GuestError if the kernel refuses."""
+        began = time.monotonic()
+        answer = self.actor.call("openat", AT_FDCWD, path, flags, 0o644)
+        result = answer.error or answer.value
+        self.witness.called(self.name, "open", {"path": path, "flags": flags}, result, began)
+        return OpenFile(self, answer.must(f"open '{path}'"), path)
+
+    def fork(self) -> "Process":
+        """Return a child that shares the open files, as after fork(2)."""
+        return self._spawn(self.actor)
+
+    def end(self) -> None:
+        """End the process as `kill -9` does, and wait until its files are closed."""
+        self.actor.kill()
+
+    def call(self, what: str, arguments: dict[str, object], call: str, *values: int | bytes | str) -> Outcome:
+        """Make one system call and write it down as `what` with `arguments`."""
+        began = time.monotonic()
+        answer = self.actor.call(call, *values)
+        result = answer.error or answer.value
+        self.witness.called(self.name, what, arguments, result, began)
+        return result
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A descriptor of one process."""
+
+    process: Process
+    descriptor: int
+    path: str
+
+    def write(self, data: bytes, *, at: int = 0) -> Outcome:
+        """Write `data` at the byte offset `at` (pwrite64)."""
+        named: dict[str, object] = {"file": self.path, "data": name(data), "at": at, "bytes": len(data)}
+        return self.process.call("write", named, "pwrite64", self.descriptor, data, len(data), at)
+
+    def read(self, *, at: int = 0, size: int = BLOCK) -> str:
+        """Read `size` bytes at offset `at`; return the name of what was read, or of the errno."""
+        began = time.monotonic()
+        answer = self.process.actor.call("pread64", self.descriptor, Out(size), size, at)
+        read = answer.error or name(answer.out[0][: answer.value])
+        named = {"file": self.path, "at": at, "read": read}
+        self.process.witness.called(self.process.name, "read", named, answer.error or answer.value, began)
+        return read
+
+    def fsync(self) -> Outcome:
+        """fsync(2)."""
+        return self._plain("fsync")
+
+    def fdatasync(self) -> Outcome:
+        """fdatasync(2)."""
+        return self._plain("fdatasync")
+
+    def syncfs(self) -> Outcome:
+        """syncfs(2) on the file system this file is on."""
+        return self._plain("syncfs")
+
+    def close(self) -> Outcome:
+        """close(2)."""
+        return self._plain("close")
+
+    def fsync_in_background(self) -> "Background":
+        """Start an fsync and return at once: it may hang."""
+        began = time.monotonic()
+        return Background(self, "fsync", self.process.actor.submit("fsync", self.descriptor), began)
+
+    def dup(self) -> "OpenFile":
+        """Return a second descriptor of the same open file, in the same process."""
+        copy = self._plain("dup")
+        assert isinstance(copy, int), copy
+        return OpenFile(self.process, copy, self.path)
+
+    def inherited_by(self, child: Process) -> "OpenFile":
+        """Return this descriptor as a child has it that was forked after the open."""
+        return OpenFile(child, self.descriptor, self.path)
+
+    def sent_to(self, other: Process) -> "OpenFile":
+        """Pass the open file to another process over a Unix socket (SCM_RIGHTS)."""
+        began = time.monotonic()
+        address, inbox = receive(other.actor)
+        send(self.process.actor, self.descriptor, address)
+        copy = inbox()
+        arguments: dict[str, object] = {"file": self.path, "to": other.name}
+        self.process.witness.called(self.process.name, "send", arguments, 0, began)
+        return OpenFile(other, copy, self.path)
+
+    def _plain(self, call: str) -> Outcome:
+        return self.process.call(call, {"file": self.path, "fd": self.descriptor}, call, self.descriptor)
+
+
+@dataclass(frozen=True)
+class Background:
+    """A call that was started and may not have returned."""
+
+    file: OpenFile
+    name: str
+    pending: Pending
+    began: float
+
+    def done(self) -> bool:
+        """Tell whether the call has returned."""
+        return self.pending.done()
+
+    def result(self) -> Outcome:
+        """Wait for the call and write it down."""
+        answer = self.pending.wait()
+        result = answer.error or answer.value
+        arguments: dict[str, object] = {"file": self.file.path, "fd": self.file.descriptor}
+        self.file.process.witness.called(self.file.process.name, self.name, arguments, result, self.began)
+        return result

@@ -1,0 +1,99 @@
+"""The guest kernel's own record: block completions and errseq_t, from tracefs.
+
+Formats: include/trace/events/block.h and include/trace/events/filemap.h.
+"""
+
+import errno
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fsyncgate.guest.actor import Actor, Out
+from fsyncgate.guest.constants import AT_FDCWD, O_NONBLOCK, O_RDONLY
+from fsyncgate.guest.files import write_file
+from fsyncgate.history import BlockDone, ErrorRecorded, ErrorReported, TraceLost
+
+TRACEFS = "/sys/kernel/tracing"
+BLOCK = ("block/block_bio_complete",)
+ERRSEQ = ("filemap/filemap_set_wb_err", "filemap/file_check_and_advance_wb_err")
+"""These came with errseq_t in v4.13; before it there is nothing to read."""
+
+KernelEvent = BlockDone | ErrorRecorded | ErrorReported | TraceLost
+
+_LINE = re.compile(r"\s(?P<clock>\d+\.\d+): (?P<name>\w+): (?P<rest>.*)$")
+_BLOCK = re.compile(r"(?P<device>\d+,\d+) (?P<rwbs>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) \[(?P<error>-?\d+)\]")
+_SET = re.compile(r"dev=\S+ ino=0x(?P<inode>[0-9a-f]+) errseq=0x(?P<errseq>[0-9a-f]+)")
+_ADVANCE = re.compile(
+    r"file=(?P<file>\S+) dev=\S+ ino=0x(?P<inode>[0-9a-f]+) old=0x(?P<old>[0-9a-f]+) new=0x(?P<new>[0-9a-f]+)"
+)
+
+
+@dataclass(frozen=True)
+class Parser:
+    """Turns lines of trace_pipe into events; `devices` names those that are watched, by `253,0`.
+
+    It is asked anew for each text: devices come and go with the fault.
+    """
+
+    devices: Callable[[], Mapping[str, str]]
+
+    def events(self, text: str, at: float) -> list[KernelEvent]:
+        """Return the events of whole lines, in order; devices that are not watched are left out."""
+        found = (self._event(line, at) for line in text.splitlines())
+        return [event for event in found if event is not None]
+
+    def _event(self, line: str, at: float) -> KernelEvent | None:
+        if "LOST" in line and "EVENTS" in line:
+            return TraceLost(at, line.strip())
+        if (match := _LINE.search(line)) is None:
+            return None
+        clock, rest = float(match["clock"]), match["rest"]
+        match match["name"]:
+            case "block_bio_complete" if found := _BLOCK.match(rest):
+                return self._block(found, at, clock)
+            case "filemap_set_wb_err" if found := _SET.match(rest):
+                return ErrorRecorded(at, clock, int(found["inode"], 16), int(found["errseq"], 16))
+            case "file_check_and_advance_wb_err" if found := _ADVANCE.match(rest):
+                numbers = (int(found[name], 16) for name in ("inode", "old", "new"))
+                return ErrorReported(at, clock, found["file"], *numbers)
+            case _:
+                return None
+
+    def _block(self, found: re.Match[str], at: float, clock: float) -> BlockDone | None:
+        device = self.devices().get(found["device"])
+        if device is None:
+            return None
+        number = -int(found["error"])
+        error = errno.errorcode.get(number, str(number)) if number else ""
+        return BlockDone(at, clock, device, found["rwbs"], int(found["sector"]), int(found["sectors"]), error)
+
+
+class Tracer:
+    """Reads the guest's trace_pipe."""
+
+    def __init__(self, actor: Actor, parser: Parser) -> None:
+        """Open the pipe; what was traced before is thrown away."""
+        self._actor = actor
+        self._parser = parser
+        write_file(actor, f"{TRACEFS}/trace", "\n")
+        opened = actor.call("openat", AT_FDCWD, f"{TRACEFS}/trace_pipe", O_RDONLY | O_NONBLOCK, 0)
+        self._pipe = opened.must("open trace_pipe")
+        self._rest = ""
+
+    def drain(self, at: float) -> list[KernelEvent]:
+        """Return what the kernel recorded since the last call."""
+        text = self._rest
+        while (answer := self._actor.call("read", self._pipe, Out(65536), 65536)).ok and answer.value:
+            text += answer.out[0][: answer.value].decode(errors="replace")
+        whole, newline, self._rest = text.rpartition("\n")
+        return self._parser.events(whole + newline, at)
+
+
+def prepare(actor: Actor) -> None:
+    """Switch on the tracepoints this kernel has; done once, before the machine is saved."""
+    write_file(actor, f"{TRACEFS}/buffer_size_kb", "512")
+    for event in BLOCK:
+        write_file(actor, f"{TRACEFS}/events/{event}/enable", "1")
+    for event in ERRSEQ:
+        write_file(actor, f"{TRACEFS}/events/{event}/enable", "1", missing_ok=True)
+    write_file(actor, f"{TRACEFS}/tracing_on", "1")

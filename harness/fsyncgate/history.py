@@ -1,0 +1,192 @@
+"""The history of a case: typed events, written down as they happen, one JSON object a line.
+
+A verdict is made from nothing else. `at` is seconds since the case began, by the host's clock;
+`clock` is seconds since the guest booted, by the guest kernel's. Sectors are 512 bytes.
+"""
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fsyncgate.errors import SetupError, UsageError
+from fsyncgate.model import KernelRecord
+
+Outcome = int | str
+"""What a system call answered: its value, or the name of its errno."""
+
+
+class Began(msgspec.Struct, frozen=True, tag_field="event", tag="began"):
+    """The first event: what was asked of whom."""
+
+    at: float
+    case: str
+    kernel: KernelRecord
+    targets: dict[str, str]
+    """The device-mapper targets of this kernel and their versions."""
+
+
+class Called(msgspec.Struct, frozen=True, tag_field="event", tag="call"):
+    """A system call returned to a process of the scenario."""
+
+    at: float
+    process: str
+    call: str
+    arguments: dict[str, Any]
+    result: Outcome
+    seconds: float
+
+
+class Armed(msgspec.Struct, frozen=True, tag_field="event", tag="armed"):
+    """From here on the fault is in force in these sectors of the volume (first, count)."""
+
+    at: float
+    fault: str
+    place: str
+    sectors: list[tuple[int, int]]
+
+
+class Healed(msgspec.Struct, frozen=True, tag_field="event", tag="healed"):
+    """From here on the disk is good again."""
+
+    at: float
+    fault: str
+
+
+class BlockDone(msgspec.Struct, frozen=True, tag_field="event", tag="block"):
+    """A request ended (tracepoint block:block_bio_complete)."""
+
+    at: float
+    clock: float
+    device: str
+    """`volume` (what the file system sits on), `fault` (below it, where faults are made) or `disk`."""
+    rwbs: str
+    """As the block tracepoints write it: F before the W is a flush before it, F after it is FUA."""
+    sector: int
+    sectors: int
+    error: str
+    """The errno's name, empty if the request succeeded."""
+
+
+class ErrorRecorded(msgspec.Struct, frozen=True, tag_field="event", tag="error-recorded"):
+    """The kernel noted a writeback error in an inode (tracepoint filemap:filemap_set_wb_err)."""
+
+    at: float
+    clock: float
+    inode: int
+    errseq: int
+
+
+class ErrorReported(msgspec.Struct, frozen=True, tag_field="event", tag="error-reported"):
+    """The kernel told an open file of it (tracepoint filemap:file_check_and_advance_wb_err)."""
+
+    at: float
+    clock: float
+    file: str
+    """The kernel's name of the open file description; the same for dup, fork and SCM_RIGHTS."""
+    inode: int
+    old: int
+    new: int
+
+
+class PageSeen(msgspec.Struct, frozen=True, tag_field="event", tag="page"):
+    """The state of one page of a file in the page cache (/proc/kpageflags); None: not cached."""
+
+    at: float
+    file: str
+    index: int
+    flags: list[str] | None
+
+
+class ContentSeen(msgspec.Struct, frozen=True, tag_field="event", tag="content"):
+    """What a block of a file held: hot (page cache), cold (after a new mount) or raw (the disk)."""
+
+    at: float
+    file: str
+    way: str
+    offset: int
+    content: str
+
+
+class Observed(msgspec.Struct, frozen=True, tag_field="event", tag="observed"):
+    """What the scenario states: the values that `expected.toml` is held against."""
+
+    at: float
+    values: dict[str, Any]
+
+
+class ConsoleSaid(msgspec.Struct, frozen=True, tag_field="event", tag="console"):
+    """A line of the guest's console that matters."""
+
+    at: float
+    alarm: str
+    text: str
+
+
+class TraceLost(msgspec.Struct, frozen=True, tag_field="event", tag="trace-lost"):
+    """The guest's trace buffer overflowed: events are missing here."""
+
+    at: float
+    text: str
+
+
+class Ended(msgspec.Struct, frozen=True, tag_field="event", tag="ended"):
+    """The last event. Without it the history was cut off."""
+
+    at: float
+    reason: str = ""
+    """Empty if the scenario came to its end; else why it did not."""
+
+
+Event = (
+    Began | Called | Armed | Healed | BlockDone | ErrorRecorded | ErrorReported | PageSeen
+    | ContentSeen | Observed | ConsoleSaid | TraceLost | Ended
+)  # fmt: skip
+
+
+class Recorder:
+    """Writes a history. Every event is in the file before the next thing is done."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the history of a case that begins now."""
+        self._path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        self._began = time.monotonic()
+
+    def now(self) -> float:
+        """Return seconds since the case began."""
+        return round(time.monotonic() - self._began, 6)
+
+    def write(self, event: Event) -> None:
+        """Write one event. Raises SetupError when the host's disk is full."""
+        try:
+            os.write(self._file, msgspec.json.encode(event) + b"\n")
+        except OSError as error:
+            raise SetupError(f"The history '{self._path}' cannot be written: {error.strerror}.") from None
+
+    def close(self) -> None:
+        """Close the file; nothing can be written after that."""
+        os.close(self._file)
+
+
+def read(path: Path) -> list[Event]:
+    """Return a stored history. Raises UsageError naming the line that is no event."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UsageError(f"The history '{path}' cannot be read: {error.strerror}.") from None
+    return list(_decoded(path, lines))
+
+
+def _decoded(path: Path, lines: list[bytes]) -> Iterable[Event]:
+    decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+    for number, line in enumerate(lines, 1):
+        try:
+            yield decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            if number == len(lines):
+                return  # the writer was cut off in mid-line; what is missing then is the end
+            raise UsageError(f"Line {number} of '{path}' is no event: {error}.") from None

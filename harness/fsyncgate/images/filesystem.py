@@ -1,0 +1,110 @@
+"""File-system images, made once on the host by the file system's own mkfs and kept in the cache."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from fsyncgate.cache import Cache
+from fsyncgate.errors import SetupError
+from fsyncgate.machine.argv import DISK, SPARE
+from fsyncgate.model import FileSystem
+
+SECTOR = 512
+
+Range = tuple[int, int]
+"""First sector and number of sectors."""
+
+
+class Image(msgspec.Struct, frozen=True):
+    """A made file system: where its image is and which sectors its journal has."""
+
+    path: str
+    journal: tuple[tuple[int, int], ...]
+    """Ranges of 512-byte sectors (first, count); empty where the file system has no journal."""
+
+
+def image(filesystem: FileSystem, cache: Cache) -> Image:
+    """Return the image of an empty `filesystem`, made now if the cache does not have it."""
+    key = hashlib.sha256(
+        msgspec.json.encode([filesystem.mkfs, filesystem.newer, _version(filesystem), DISK, SPARE])
+    ).hexdigest()[:16]
+    folder = cache.folder("filesystems") / f"{filesystem.id}-{key}"
+    with cache.lock(f"filesystem-{filesystem.id}"):
+        if not folder.exists():
+            with cache.temporary() as work:
+                made = work / folder.name
+                made.mkdir()
+                _make(filesystem, made)
+                cache.publish(made, folder)
+    record = msgspec.json.decode((folder / "journal.json").read_bytes(), type=list[Range])
+    return Image(str(folder / "image"), tuple(record))
+
+
+def _make(filesystem: FileSystem, work: Path) -> None:
+    path = work / "image"
+    with path.open("wb") as file:
+        file.truncate(DISK - SPARE)
+    try:
+        _output(filesystem, [*filesystem.mkfs, *filesystem.newer, str(path)])
+    except SetupError:
+        _output(filesystem, [*filesystem.mkfs, str(path)])
+    os.truncate(path, DISK)
+    (work / "journal.json").write_bytes(msgspec.json.encode(_journal(filesystem, path)))
+
+
+def _journal(filesystem: FileSystem, path: Path) -> list[Range]:
+    match filesystem.type:
+        case "ext4":
+            return ext4_journal(_output(filesystem, ["debugfs", "-R", "stat <8>", str(path)]))
+        case "xfs":
+            fields = "print blocksize agblklog agblocks logstart logblocks"
+            return xfs_log(_output(filesystem, ["xfs_db", "-r", "-c", "sb 0", "-c", fields, str(path)]))
+        case _:
+            return []
+
+
+def ext4_journal(stat: str, block: int = 4096) -> list[Range]:
+    """Return the journal's sectors from what debugfs prints of inode 8."""
+    extents = re.findall(r"\(\d+-\d+\):(\d+)-(\d+)", stat.partition("EXTENTS:")[2])
+    scale = block // SECTOR
+    return [(int(first) * scale, (int(last) - int(first) + 1) * scale) for first, last in extents]
+
+
+def xfs_log(fields: str) -> list[Range]:
+    """Return the log's sectors from what xfs_db prints of the superblock."""
+    value = {name: int(text) for name, text in re.findall(r"^(\w+) = (\d+)$", fields, re.MULTILINE)}
+    group, block = divmod(value["logstart"], 1 << value["agblklog"])
+    scale = value["blocksize"] // SECTOR
+    return [((group * value["agblocks"] + block) * scale, value["logblocks"] * scale)]
+
+
+def _version(filesystem: FileSystem) -> str:
+    """Return what the tool says of its own version: the image depends on it."""
+    tool = _tool(filesystem, filesystem.mkfs[0])
+    done = subprocess.run([tool, "-V"], capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).strip().splitlines()[0]
+
+
+def _output(filesystem: FileSystem, command: list[str]) -> str:
+    tool = _tool(filesystem, command[0])
+    done = subprocess.run([tool, *command[1:]], capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise SetupError(f"'{command[0]}' could not make '{filesystem.id}': {said[-1] if said else 'no message'}.")
+    return done.stdout
+
+
+def _tool(filesystem: FileSystem, name: str) -> str:
+    """Find a program that Debian keeps in sbin, which an ordinary user's PATH lacks."""
+    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+    if found is None:
+        raise SetupError(
+            f"'{name}' is not installed, so '{filesystem.id}' cannot be made.",
+            hint=f"install the Debian package '{filesystem.package}', or run 'make setup'.",
+        )
+    return found

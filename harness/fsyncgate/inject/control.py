@@ -1,0 +1,85 @@
+"""The fault of a case, as a scenario holds it: armed at a place, healed, and how often it fired."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from fsyncgate.check.firing import fired
+from fsyncgate.errors import UsageError
+from fsyncgate.guest.tracing import KernelEvent
+from fsyncgate.guest.witness import Witness
+from fsyncgate.history import Armed, BlockDone, Healed
+from fsyncgate.model import Fault, Persistence
+from fsyncgate.storage.place import Place
+
+
+class Mechanism(Protocol):
+    """What a file of `inject/` provides."""
+
+    def arm(self, fault: Fault, place: Place) -> None:
+        """Make the fault. Raises Unsupported if this machine cannot."""
+        ...
+
+    def heal(self) -> None:
+        """Make the disk good again."""
+        ...
+
+
+class FaultControl:
+    """The fixture `fault`."""
+
+    def __init__(self, fault: Fault, mechanism: Mechanism, witness: Witness) -> None:
+        """Nothing is armed yet."""
+        self.fault = fault
+        self._mechanism = mechanism
+        self._witness = witness
+        self._armed: Armed | None = None
+        self._seen: list[BlockDone] = []
+        witness.listeners.append(self._looked)
+
+    @contextmanager
+    def on(self, place: Place) -> Iterator[None]:
+        """Arm the fault at a place; heal it at the end, unless it lasts for ever.
+
+        A fault that lasts `once` is healed as soon as the first call that met it has returned.
+        """
+        self.arm(place)
+        try:
+            yield
+        finally:
+            if self.fault.persistence is not Persistence.FOR_EVER:
+                self.heal()
+
+    def arm(self, place: Place) -> None:
+        """Arm the fault. Raises UsageError if the fault is made for another kind of place."""
+        if place.role != self.fault.target:
+            raise UsageError(f"The fault '{self.fault.id}' hits '{self.fault.target}', not '{place.role}'.")
+        self._witness.look()
+        self._seen.clear()
+        self._mechanism.arm(self.fault, place)
+        self._armed = Armed(self._witness.now(), self.fault.id, place.role, list(place.sectors))
+        self._witness.write(self._armed)
+
+    def heal(self) -> None:
+        """Make the disk good again; does nothing if it is."""
+        if self._armed is None:
+            return
+        self._armed, _ = None, self._witness.look()
+        self._mechanism.heal()
+        self._witness.write(Healed(self._witness.now(), self.fault.id))
+
+    @property
+    def fired(self) -> int:
+        """How often the fault has fired since it was armed."""
+        if self._armed is None:
+            return 0
+        self._witness.look()
+        return fired(self.fault, self._armed, self._seen)
+
+    def _looked(self, events: list[KernelEvent]) -> None:
+        """Heal what lasts `once` when it has fired."""
+        if self._armed is None:
+            return
+        self._seen += [event for event in events if isinstance(event, BlockDone)]
+        if self.fault.persistence is Persistence.ONCE and fired(self.fault, self._armed, self._seen):
+            self.heal()

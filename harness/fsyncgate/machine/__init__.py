@@ -1,0 +1,1 @@
+"""Virtual machines: the command line, the monitor, the console, snapshots."""

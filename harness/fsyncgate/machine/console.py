@@ -1,0 +1,60 @@
+"""What a guest's console says of the kernel's health, as a pure function of its text."""
+
+import re
+from enum import StrEnum
+
+import msgspec
+
+
+class Alarm(StrEnum):
+    """Kinds of console lines that a reader of a verdict must know of."""
+
+    PANIC = "panic"
+    OOPS = "oops"
+    WARNING = "warning"
+    HUNG = "hung"
+    FILE_SYSTEM = "file-system"
+    DISK = "disk"
+
+
+FATAL = frozenset({Alarm.PANIC, Alarm.OOPS, Alarm.HUNG})
+"""After these no answer of the guest is worth anything."""
+
+
+class ConsoleLine(msgspec.Struct, frozen=True):
+    """A line of the console and what it means."""
+
+    alarm: Alarm
+    text: str
+
+
+_PATTERNS: tuple[tuple[Alarm, re.Pattern[str]], ...] = (
+    (Alarm.PANIC, re.compile(r"Kernel panic - not syncing")),
+    (Alarm.OOPS, re.compile(r"\b(BUG:|Oops:|general protection fault|kernel BUG at)")),
+    (Alarm.HUNG, re.compile(r"blocked for more than \d+ seconds|soft lockup|detected stalls? on")),
+    (Alarm.WARNING, re.compile(r"\bWARNING: (CPU|.* at )")),
+    (
+        Alarm.FILE_SYSTEM,
+        re.compile(
+            r"EXT4-fs (error|warning|\([^)]*\): (Remounting|failed|Delayed|This should not))"
+            r"|JBD2: .*(error|abort)|Aborting journal|Remounting filesystem read-only"
+            r"|XFS \([^)]*\): .*(error|shut ?down|corruption)"
+            r"|BTRFS(:| ).*(error|critical|forced readonly|aborted)",
+            re.IGNORECASE,
+        ),
+    ),
+    (Alarm.DISK, re.compile(r"I/O error|lost (async |sync )?page write|critical \w+ error", re.IGNORECASE)),
+)
+
+_CLOCK = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[CT]\d+\])? ?")
+
+
+def alarms(text: str) -> list[ConsoleLine]:
+    """Return the lines of a console that matter, in order, without their time stamps."""
+    found: list[ConsoleLine] = []
+    for line in text.splitlines():
+        bare = _CLOCK.sub("", line.rstrip())
+        alarm = next((alarm for alarm, pattern in _PATTERNS if pattern.search(bare)), None)
+        if alarm is not None:
+            found.append(ConsoleLine(alarm, bare))
+    return found

@@ -1,0 +1,70 @@
+"""QEMU's monitor: the only module that knows qemu.qmp."""
+
+import asyncio
+import logging
+import socket
+from typing import Any
+
+from qemu.qmp import QMPClient, QMPError
+
+from fsyncgate.errors import MachineLost
+
+TIMEOUT = 30.0
+"""Seconds until a monitor that does not answer counts as lost."""
+
+logging.getLogger("qemu.qmp").setLevel(logging.CRITICAL)
+
+
+class Monitor:
+    """A connection to one QEMU, over a socket whose other end QEMU inherited."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        """Shake hands. Raises MachineLost when QEMU is gone or does not answer."""
+        self._loop = asyncio.new_event_loop()
+        self._client = QMPClient("fsyncgate")
+        self._run(self._client.connect(connection))
+
+    def execute(self, command: str, **arguments: Any) -> Any:
+        """Run one command and return its answer; underscores in names stand for hyphens."""
+        named = {name.replace("_", "-"): value for name, value in arguments.items()}
+        return self._run(self._client.execute(command, named))
+
+    def save(self, state: str) -> None:
+        """Stop the guest and write everything but its memory to the pipe command of `state`."""
+        self.execute("stop")
+        self._run(self._migrate("migrate", state))
+
+    def load(self, state: str) -> None:
+        """Read back what `save` wrote and let the guest go on."""
+        self._run(self._migrate("migrate-incoming", state))
+        self.execute("cont")
+
+    def close(self) -> None:
+        """Leave the connection; never raises."""
+        try:
+            self._loop.run_until_complete(asyncio.wait_for(self._client.disconnect(), TIMEOUT))
+        except (QMPError, OSError, EOFError, TimeoutError):
+            pass
+        finally:
+            self._loop.close()
+
+    async def _migrate(self, command: str, state: str) -> None:
+        """Move the state, and return when QEMU's own event says that it is done."""
+        wanted = [{"capability": name, "state": True} for name in ("x-ignore-shared", "events")]
+        await self._client.execute("migrate-set-capabilities", {"capabilities": wanted})
+        with self._client.listener("MIGRATION") as events:
+            await self._client.execute(command, {"uri": state})
+            async for event in events:
+                status = event["data"]["status"]
+                if status == "completed":
+                    return
+                if status in {"failed", "cancelled"}:
+                    raise MachineLost(f"QEMU could not move the machine's state: migration '{status}'.")
+
+    def _run(self, coroutine: Any) -> Any:
+        try:
+            return self._loop.run_until_complete(asyncio.wait_for(coroutine, TIMEOUT))
+        except TimeoutError:
+            raise MachineLost(f"QEMU's monitor did not answer within {TIMEOUT:.0f} s.") from None
+        except (QMPError, OSError, EOFError) as error:
+            raise MachineLost(f"QEMU's monitor failed: {error}.") from None

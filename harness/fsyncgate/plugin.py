@@ -1,0 +1,190 @@
+"""The pytest plugin: plans cases, gives scenarios their fixtures, turns histories into results.
+
+It acts on functions that stand beside an `expected.toml`; other tests do not notice it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from fsyncgate import catalogue
+from fsyncgate.bench import Bench
+from fsyncgate.controller import RESULT, Controller
+from fsyncgate.errors import CatalogueError, FsyncgateError
+from fsyncgate.inject.control import FaultControl
+from fsyncgate.kernels.catalogue import Spec, choose
+from fsyncgate.ledger import default_folder
+from fsyncgate.model import Case, Judgement, Scenario
+from fsyncgate.plan import Wanted, kernel_of, plan
+from fsyncgate.run import Run
+from fsyncgate.scenario import Observe
+from fsyncgate.storage.volume import Volume
+
+BENCH = pytest.StashKey[Bench]()
+RUN = pytest.StashKey[Run]()
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what selects cases."""
+    group = parser.getgroup("fsyncgate", "fsyncgate: what fsync does on real kernels when the disk fails")
+    group.addoption("--kernel", action="append", default=[], help="a kernel's name (6.1) or the path of a bzImage")
+    group.addoption("--modules", default=None, metavar="DIR", help="the modules of that bzImage")
+    group.addoption("--fs", action="append", default=[], help="a file system, such as xfs")
+    group.addoption("--fault", action="append", default=[], help="a fault, such as data-eio")
+    group.addoption("--scenario", action="append", default=[], help="a scenario or a group, such as reporting")
+    group.addoption("--case", action="append", default=[], help="the whole id of one case")
+    group.addoption("--out", dest="fsyncgate_out", default=None, metavar="DIR", help="where the results go")
+    group.addoption("--fresh-boot", action="store_true", help="boot a machine for each case, restore none")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set up the bench, and in the controlling process the ledger and the fetching of kernels."""
+    if not _asks_scenarios(config):
+        return
+    try:
+        specs = _specs(config)
+        out = Path(config.getoption("fsyncgate_out") or default_folder()).absolute()
+        # Workers get the options as they stand when they are started.
+        config.option.fsyncgate_out = str(out)
+        bench = config.stash[BENCH] = Bench(specs, out, fresh_boot=config.getoption("fresh_boot"))
+        if not hasattr(config, "workerinput") and not config.option.collectonly:
+            config.pluginmanager.register(Controller(out, bench), "fsyncgate-controller")
+    except FsyncgateError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a test of every case of a scenario."""
+    folder = metafunc.definition.path.parent
+    bench = metafunc.config.stash.get(BENCH, None)
+    if bench is None or not (folder / "expected.toml").exists():
+        return
+    try:
+        scenario = _scenario(folder, metafunc.function.__name__)
+        cases = plan(list(bench.specs), {scenario.id: scenario}, bench.filesystems, bench.faults, _wanted(metafunc.config))
+    except FsyncgateError as error:
+        raise pytest.UsageError(str(error)) from None
+    ids = [f"{case.kernel}/{case.filesystem}/{case.fault}" for case in cases]
+    metafunc.parametrize("case", [(case, scenario) for case in cases], ids=ids, indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the cases by kernel, then by file system: a machine is booted once."""
+    if (bench := config.stash.get(BENCH, None)) is None:
+        return
+    kernels, filesystems = list(bench.specs), list(bench.filesystems)
+    kernels, filesystems = list(bench.specs), list(bench.filesystems)
+    cases = [item for item in items if _case(item)]
+    cases.sort(key=lambda item: _rank(_case(item), kernels, filesystems))
+    items[:] = cases + [item for item in items if not _case(item)]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the controlling process, from a worker, what the run needed."""
+    bench = session.config.stash.get(BENCH, None)
+    if bench is not None and hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["fsyncgate"] = bench.facts()
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest) -> Case:
+    """The case that is run."""
+    found: Case = request.param[0]
+    return found
+
+
+@pytest.fixture
+def _run(request: pytest.FixtureRequest, case: Case) -> Iterator[Run]:
+    bench = request.config.stash[BENCH]
+    run = bench.run(case, request.node.callspec.params["case"][1])
+    request.node.stash[RUN] = run
+    try:
+        bench.start(run)
+        yield run
+    finally:
+        run.stop()
+
+
+@pytest.fixture
+def volume(_run: Run) -> Volume:
+    """The file system under test, mounted on the disk that is broken."""
+    return _run.volume
+
+
+@pytest.fixture
+def fault(_run: Run) -> FaultControl:
+    """The case's fault, not armed yet."""
+    return _run.fault
+
+
+@pytest.fixture
+def observe(_run: Run) -> Observe:
+    """State what was seen."""
+    return _run.observe
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """End a case when its scenario has, and let the verdict be the outcome."""
+    report: pytest.TestReport = yield
+    case = _case(item)
+    if case is None or not (report.when == "call" or (report.when == "setup" and report.failed)):
+        return report
+    error = call.excinfo.value if call.excinfo else None
+    run = item.stash.get(RUN, None)
+    if run is None:
+        return report
+    result = run.finish(error)
+    report.user_properties = [*report.user_properties, (RESULT, msgspec.json.encode(result).decode())]
+    report.outcome = "passed" if result.verdict is Judgement.CONFORMS else "failed"
+    report.longrepr = None if report.passed else f"{result.verdict}: {result.reason}\n{_again(case)}"
+    return report
+
+
+def _again(case: Case) -> str:
+    """Return the line that runs one case again."""
+    return f"run it again: fsyncgate qualify --case {case.id}"
+
+
+def _asks_scenarios(config: pytest.Config) -> bool:
+    """Tell whether anything that pytest was told to collect has scenarios in it."""
+    places = (Path(str(argument).partition("::")[0]) for argument in config.args)
+    return any(
+        any(place.rglob("expected.toml")) if place.is_dir() else (place.parent / "expected.toml").exists()
+        for place in places
+    )
+
+
+def _specs(config: pytest.Config) -> list[Spec]:
+    """Return the kernels that are asked for: by name, or because a case on them is."""
+    names = [*config.getoption("kernel")]
+    if not names:
+        names = list(dict.fromkeys(kernel_of(case) for case in config.getoption("case")))
+    return choose(names, config.getoption("modules"))
+
+
+def _wanted(config: pytest.Config) -> Wanted:
+    option = config.getoption
+    return Wanted(option("fs"), option("fault"), option("scenario"), option("case"))
+
+
+def _scenario(folder: Path, function: str) -> Scenario:
+    """Return what `expected.toml` says of a function. Raises CatalogueError if it says nothing."""
+    name = function.removeprefix("test_")
+    scenarios = catalogue.scenarios(folder)
+    if (found := scenarios.get(f"{folder.name}/{name}")) is None:
+        raise CatalogueError(f"'{folder / 'expected.toml'}' has no table '{name}'.", hint="give it a question and what to expect.")
+    return found
+
+
+def _case(item: pytest.Item) -> Case | None:
+    """Return the case of a test, or None if it is no scenario."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    found = parameters.get("case")
+    return found[0] if isinstance(found, tuple) and isinstance(found[0], Case) else None
+
+
+def _rank(case: Case | None, kernels: list[str], filesystems: list[str]) -> tuple[int, int]:
+    assert case is not None
+    return kernels.index(case.kernel), filesystems.index(case.filesystem)

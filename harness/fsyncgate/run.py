@@ -1,0 +1,127 @@
+"""One case from its machine to its verdict."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from fsyncgate.check.judge import judge
+from fsyncgate.errors import FsyncgateError, MachineLost
+from fsyncgate.guest.tracing import Parser, Tracer
+from fsyncgate.guest.witness import Witness
+from fsyncgate.history import Began, ConsoleSaid, Ended, Event, Observed, Recorder, read
+from fsyncgate.images.filesystem import Image
+from fsyncgate.inject.control import FaultControl
+from fsyncgate.inject.dm import DeviceMapper
+from fsyncgate.machine.console import alarms
+from fsyncgate.machine.pool import Pool
+from fsyncgate.machine.snapshot import Machine
+from fsyncgate.model import Case, Fault, FileSystem, Kernel, KernelRecord, Result, Scenario, Verdict
+from fsyncgate.storage.stack import Stack
+from fsyncgate.storage.volume import Volume
+
+HISTORY, CONSOLE, COMMAND = "history.jsonl", "console.log", "qemu.argv"
+"""What a case's folder holds."""
+
+
+class Run:
+    """A case that is being run: `start` it, let the scenario work, `finish` it."""
+
+    volume: Volume
+    fault: FaultControl
+
+    def __init__(self, case: Case, scenario: Scenario, filesystem: FileSystem, fault: Fault, folder: Path) -> None:
+        """Open the case's folder; nothing is booted yet."""
+        self.case = case
+        self._scenario = scenario
+        self._kernel = KernelRecord(case.kernel, "", "", "", "")
+        self._filesystem = filesystem
+        self._fault = fault
+        self._folder = folder
+        self._began = time.monotonic()
+        self._machine: Machine | None = None
+        self.phases: dict[str, float] = {}
+        """Seconds that each phase took, for `make bench`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._console = folder / CONSOLE
+        self._console.write_bytes(b"")
+        self._recorder = Recorder(folder / HISTORY)
+
+    def start(self, kernel: Kernel, pool: Pool, image: Image) -> None:
+        """Bring up a clean machine with the volume mounted. Raises FsyncgateError with the reason."""
+        self._kernel = KernelRecord(kernel.id, kernel.release, kernel.version, kernel.package, kernel.sha256)
+        (self._folder / COMMAND).write_text(pool.recipe(kernel).by_hand(image.path) + "\n")
+        machine = self._machine = pool.machine(kernel, image.path, self._console)
+        self._phase("machine")
+        try:
+            actor = machine.guest.root
+            stack = Stack(actor)
+            self._write(Began(0.0, self.case.id, self._kernel, _versions(stack)))
+            tracer = Tracer(actor, Parser(lambda: stack.devices))
+            witness = Witness(self._recorder, tracer)
+            self.volume = Volume(actor, witness, stack, self._filesystem, image.journal)
+            self.fault = FaultControl(self._fault, DeviceMapper(stack), witness)
+            tracer.drain(0.0)  # what the mount did belongs to no scenario
+        except MachineLost as error:
+            raise machine.qemu.why_lost(error) from None
+        self._phase("mount")
+
+    def observe(self, **values: Any) -> None:
+        """State what was seen: this is what the expectations are held against."""
+        self._write(Observed(self._recorder.now(), values))
+
+    def finish(self, error: BaseException | None = None) -> Result:
+        """End the case, with the error that cut it short if one did, and return its result."""
+        self._phase("scenario")
+        reason = self._why(error) if error else ""
+        for line in alarms(self._console.read_text(errors="replace")):
+            self._write(ConsoleSaid(self._recorder.now(), line.alarm, line.text))
+        self._write(Ended(self._recorder.now(), reason))
+        self._recorder.close()
+        self.stop()
+        events = read(self._folder / HISTORY)
+        verdict = judge(events, self._scenario, self._fault, self._filesystem.id)
+        self._phase("check")
+        return self._result(verdict)
+
+    def stop(self) -> None:
+        """End the machine; safe to call twice."""
+        if self._machine is not None:
+            self._machine.close()
+            self._machine = None
+
+    def _why(self, error: BaseException) -> str:
+        """Return in a sentence why the scenario did not come to its end."""
+        if isinstance(error, MachineLost) and self._machine is not None:
+            return self._machine.qemu.why_lost(error).message
+        if isinstance(error, FsyncgateError):
+            return str(error)
+        return f"the scenario failed: {type(error).__name__}: {error}"
+
+    def _write(self, event: Event) -> None:
+        self._recorder.write(event)
+
+    def _phase(self, name: str) -> None:
+        """Note that a phase ended now."""
+        self.phases[name] = round(time.monotonic() - self._began - sum(self.phases.values()), 4)
+
+    def _result(self, verdict: Verdict) -> Result:
+        return Result(
+            case=self.case.id,
+            scenario=self.case.scenario,
+            kernel=self._kernel,
+            filesystem=self.case.filesystem,
+            fault=self.case.fault,
+            fired=verdict.fired,
+            observed=verdict.observed,
+            expected=verdict.expected,
+            verdict=verdict.verdict,
+            safe=verdict.safe,
+            reason=verdict.reason,
+            because=verdict.because,
+            seconds=round(time.monotonic() - self._began, 3),
+            phases=dict(self.phases),
+        )
+
+
+def _versions(stack: Stack) -> dict[str, str]:
+    return {name: ".".join(map(str, version)) for name, version in stack.mapper.targets().items()}

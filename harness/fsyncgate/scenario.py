@@ -1,0 +1,30 @@
+"""What a scenario may use: blocks with names, errnos, and the types of its fixtures.
+
+A system call answers its value or the name of its errno; content is told by name.
+"""
+
+
+from errno import errorcode
+from typing import Protocol
+
+from fsyncgate.data import BLOCK, LATER, NEW, OLD, ZEROS
+from fsyncgate.guest.process import OpenFile, Process
+from fsyncgate.inject.control import FaultControl as Fault
+from fsyncgate.storage.volume import Directory, File, Volume
+
+
+class Observe(Protocol):
+    """The fixture `observe`: state what was seen, by name."""
+
+    def __call__(self, **values: object) -> None:
+        """Write the values into the history; `expected.toml` speaks of them by these names."""
+        ...
+
+
+EIO, ENOSPC, EROFS = (errorcode[number] for number in (5, 28, 30))
+
+
+__all__ = [
+    "BLOCK", "EIO", "ENOSPC", "EROFS", "LATER", "NEW", "OLD", "ZEROS", "Directory", "Fault", "File", 
+    "Observe", "OpenFile", "Process", "Volume",
+]  # fmt: skip

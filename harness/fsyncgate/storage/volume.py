@@ -1,0 +1,236 @@
+"""The file system under test, mounted in the guest, and the files on it."""
+
+from fsyncgate.data import BLOCK, name
+from fsyncgate.errors import GuestError, Unsupported
+from fsyncgate.guest import pages
+from fsyncgate.guest.actor import Actor, Out
+from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR
+from fsyncgate.guest.process import OpenFile, Process
+from fsyncgate.guest.witness import Witness
+from fsyncgate.history import ContentSeen, Outcome, PageSeen
+from fsyncgate.model import FileSystem
+from fsyncgate.storage import extents
+from fsyncgate.storage.place import Place
+from fsyncgate.storage.stack import SECTOR, SECTORS, UNUSED, Stack
+from fsyncgate.storage.table import Range
+
+MOUNT = "/mnt"
+
+
+class Volume:
+    """A mounted file system on the disk that is broken."""
+
+    def __init__(
+        self, actor: Actor, witness: Witness, stack: Stack, filesystem: FileSystem, journal: tuple[Range, ...]
+    ) -> None:
+        """Mount it; `actor` does what belongs to no process of the scenario."""
+        self._actor = actor
+        self._witness = witness
+        self._stack = stack
+        self._filesystem = filesystem
+        self._journal = journal
+        self._processes: list[Process] = []
+        if error := self._mount():
+            if error == "ENODEV":
+                raise Unsupported(f"This kernel has no '{filesystem.type}'.")
+            raise GuestError(f"'{filesystem.id}' could not be mounted: {error}.")
+        self.process = self.new_process()
+
+    def new_process(self) -> Process:
+        """Start a process that shares nothing with the others."""
+        return self._start(None)
+
+    def file(self, name: str) -> "File":
+        """Return the file of that name, which need not exist yet."""
+        return File(self, self._actor, self._witness, f"{MOUNT}/{name}")
+
+    @property
+    def directory(self) -> "Directory":
+        """Return the root directory of the file system."""
+        return Directory(self)
+
+    @property
+    def any_write(self) -> Place:
+        """Every sector: the place of a fault that takes all writes and flushes."""
+        return Place("any", ((0, SECTORS),))
+
+    @property
+    def flushes(self) -> Place:
+        """No sector that holds anything: the place of a fault that takes flushes only."""
+        return Place("flush", (UNUSED,))
+
+    @property
+    def journal(self) -> Place:
+        """The sectors of the journal. Raises Unsupported if the file system has none."""
+        if not self._journal:
+            raise Unsupported(f"'{self._filesystem.id}' has no journal.")
+        return Place("journal", self._journal)
+
+    def sync(self) -> None:
+        """Write everything out: no scenario begins with work left over from its preparation."""
+        self._actor.call("sync")
+        self._witness.look()
+
+    def remount(self) -> None:
+        """End every process, unmount and mount again: what a reader finds after that is cold.
+
+        Raises GuestError if that cannot be done.
+        """
+        for process in self._processes:
+            process.end()
+        self._processes.clear()
+        self._actor.call("umount2", MOUNT, 0).must(f"unmount '{self._filesystem.id}'")
+        if error := self._mount():
+            raise GuestError(f"'{self._filesystem.id}' could not be mounted again: {error}.")
+        self._witness.look()
+        self.process = self.new_process()
+
+    def drop_caches(self) -> None:
+        """Drop clean pages, dentries and inodes that nobody holds, as memory pressure would."""
+        descriptor = self._actor.call("openat", AT_FDCWD, "/proc/sys/vm/drop_caches", O_RDWR, 0).must("drop caches")
+        self._actor.call("write", descriptor, b"3", 1).must("drop caches")
+        self._actor.call("close", descriptor)
+        self._witness.look()
+
+    def read_disk(self, byte: int) -> bytes:
+        """Return the block at that byte of the disk, past the page cache and below the fault."""
+        disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDONLY | O_DIRECT, 0).must("open the disk")
+        answer = self._actor.call("pread64", disk, Out(BLOCK), BLOCK, byte)
+        self._actor.call("close", disk)
+        answer.must("read the disk")
+        return answer.out[0]
+
+    def on_disk(self, path: str) -> list[extents.Extent]:
+        """Return the extents of a file, `start` being a byte of the disk where it has a place there."""
+        found = extents.extents(self._actor, path)
+        if self._filesystem.type != "btrfs":
+            return found
+        chunks = extents.chunks(self._actor, MOUNT)
+        return [
+            extents.Extent(e.offset, extents.physical(chunks, e.start) if e.on_disk else e.start, e.length, e.flags)
+            for e in found
+        ]
+
+    def data_of(self, path: str) -> Place:
+        """Return where a write to the file's bytes goes: its sectors, or the data chunks of btrfs.
+
+        btrfs puts every write into a new place, so only the chunks that hold data can be named.
+        """
+        if self._filesystem.type == "btrfs":
+            return Place("data", tuple(extents.data_ranges(extents.chunks(self._actor, MOUNT))))
+        found = [e for e in self.on_disk(path) if e.on_disk]
+        return Place("data", tuple((e.start // SECTOR, e.length // SECTOR) for e in found))
+
+    def _mount(self) -> str:
+        fs = self._filesystem
+        return self._actor.call("mount", self._stack.volume_path, MOUNT, fs.type, 0, fs.options).error
+
+    def _start(self, parent: Actor | None) -> Process:
+        name = chr(ord("A") + len(self._processes))
+        actor = self._actor.guest.spawn() if parent is None else parent.fork()
+        process = Process(name, actor, self._witness, self._start)
+        self._processes.append(process)
+        return process
+
+
+class File:
+    """A file by name, and what is known of its bytes in memory and on the disk."""
+
+    def __init__(self, volume: Volume, actor: Actor, witness: Witness, path: str) -> None:
+        """Name it; nothing is done yet."""
+        self._volume = volume
+        self._actor = actor
+        self._witness = witness
+        self.path = path
+
+    def filled_with(self, data: bytes) -> "File":
+        """Create the file with `data` in it, on the disk, and leave nothing dirty."""
+        opened = self._actor.call("openat", AT_FDCWD, self.path, O_CREAT | O_RDWR, 0o644).must(f"create '{self.path}'")
+        if data:
+            self._actor.call("pwrite64", opened, data, len(data), 0).must(f"write '{self.path}'")
+        self._actor.call("fsync", opened).must(f"sync '{self.path}'")
+        self._actor.call("close", opened)
+        self._volume.sync()
+        return self
+
+    def open(self, flags: int = O_RDWR, *, by: Process | None = None) -> OpenFile:
+        """Open the file in a process: the volume's own one, or another."""
+        return (by or self._volume.process).open(self.path, flags)
+
+    @property
+    def data(self) -> Place:
+        """Where a write to this file's bytes will go; asked before it is made."""
+        return self._volume.data_of(self.path)
+
+    def hot(self, *, at: int = 0) -> str:
+        """Return the name of the block at offset `at` as a reader finds it now."""
+        return self._seen("hot", at, self._read(at))
+
+    def cold(self, *, at: int = 0) -> str:
+        """Return the name of the block after every process ended and the volume was mounted again."""
+        self._volume.remount()
+        return self._seen("cold", at, self._read(at))
+
+    def raw(self, *, at: int = 0) -> str:
+        """Return the name of the block on the disk, where the file's map says it lies."""
+        for extent in self._volume.on_disk(self.path):
+            if extent.offset <= at < extent.offset + extent.length:
+                if not extent.on_disk:
+                    return self._seen("raw", at, extent.describe().upper())
+                return self._seen("raw", at, name(self._volume.read_disk(extent.start + at - extent.offset)))
+        return self._seen("raw", at, "NOWHERE")
+
+    def exists(self) -> bool:
+        """Tell whether the name is there."""
+        opened = self._actor.call("openat", AT_FDCWD, self.path, O_RDONLY, 0)
+        if opened.ok:
+            self._actor.call("close", opened.value)
+        return opened.ok
+
+    def page(self, index: int = 0) -> list[str] | None:
+        """Return the flags of a page of the file in the page cache; None if it is not cached."""
+        seen = pages.flags(self._actor, self.path, index)
+        self._witness.look()
+        self._witness.write(PageSeen(self._witness.now(), self.path, index, seen))
+        return seen
+
+    def _read(self, at: int) -> str:
+        descriptor = self._actor.call("openat", AT_FDCWD, self.path, O_RDONLY, 0)
+        if not descriptor.ok:
+            return descriptor.error
+        answer = self._actor.call("pread64", descriptor.value, Out(BLOCK), BLOCK, at)
+        self._actor.call("close", descriptor.value)
+        return answer.error or name(answer.out[0][: answer.value])
+
+    def _seen(self, way: str, at: int, content: str) -> str:
+        self._witness.look()
+        self._witness.write(ContentSeen(self._witness.now(), self.path, way, at, content))
+        return content
+
+
+class Directory:
+    """The root directory of the volume."""
+
+    def __init__(self, volume: Volume) -> None:
+        """Take the volume's root."""
+        self._volume = volume
+
+    def open(self, *, by: Process | None = None) -> OpenFile:
+        """Open the directory, to call fsync or syncfs on it."""
+        return (by or self._volume.process).open(MOUNT, O_RDONLY | O_DIRECTORY)
+
+    def create(self, name: str) -> Outcome:
+        """Create an empty file."""
+        process = self._volume.process
+        path = f"{MOUNT}/{name}"
+        return process.call("create", {"path": path}, "openat", AT_FDCWD, path, O_CREAT | O_RDWR, 0o644)
+
+    def rename(self, old: str, new: str) -> Outcome:
+        """rename(2) within the directory."""
+        paths = (f"{MOUNT}/{old}", f"{MOUNT}/{new}")
+        return self._volume.process.call("rename", {"old": paths[0], "new": paths[1]}, "rename", *paths)
+
+    def has(self, name: str) -> bool:
+        """Tell whether the volume, mounted again, still has that name."""
+        self._volume.remount()
+        return self._volume.file(name).exists()
