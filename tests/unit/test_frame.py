@@ -1,5 +1,7 @@
 """The codec of the agent's protocol: any frame survives, any damage is left behind."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ def fed(data: bytes, cuts: list[int]) -> tuple[Decoder, list[Frame]]:
     """Feed `data`, cut at the given places."""
     decoder = Decoder()
     edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
-    frames = [f for a, b in zip(edges, edges[1:], strict=False) for f in decoder.feed(data[a:b])]
+    frames = [f for a, b in pairwise(edges) for f in decoder.feed(data[a:b])]
     return decoder, frames
 
 
