@@ -6,14 +6,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from fsyncgate.cache import Cache
+from fsyncgate.cache import Cache, disk_full
 from fsyncgate.errors import SetupError
 from fsyncgate.kernels.apt import Archive, GoneError, compare_versions
 from fsyncgate.kernels.catalogue import Entry, Spec
 from fsyncgate.kernels.own import Own
 from fsyncgate.kernels.packages import Package, newest_first, parts_of, release_of, wanted
 from fsyncgate.kernels.record import chosen, digest, found, kernel_of, make_choice, make_record, verified
-from fsyncgate.kernels.unpack import unpack
+from fsyncgate.kernels.run import ToolError, tool
+from fsyncgate.kernels.unpack import TOOLS, unpack
 from fsyncgate.model import Kernel
 
 _ATTEMPTS = 4
@@ -80,6 +81,8 @@ class _Fetch:
     def folder(self) -> Path:
         """Find the newest match in the archive; return its folder, made if the cache lacks it."""
         suite = self._entry.suite
+        for name, package in TOOLS.items():
+            tool(name, package)  # better now than after a download
         with self._cache.lock(f"apt-{suite}", waiting=self._progress, stop=self._stop):
             self._say(f"reading the package lists of {suite}")
             archive = Archive(suite, self._cache, stop=self._stop)
@@ -119,7 +122,10 @@ class _Fetch:
                 made.mkdir()
                 files = self._download(parts, debs, archive)
                 self._say(f"unpacking {release}")
-                unpack(files, work / "scratch", made, release, self._stop)
+                try:
+                    unpack(files, work / "scratch", made, release, self._stop)
+                except ToolError as failed:
+                    raise self._not_unpacked(failed, release) from failed
                 make_record(parts, made)
                 self._cache.publish(made, folder)
         return folder
@@ -138,6 +144,14 @@ class _Fetch:
                 hint="try again; the mirror may be in the middle of an update.",
             )
         return files
+
+    def _not_unpacked(self, failed: ToolError, release: str) -> SetupError:
+        if failed.disk_full:
+            return disk_full(self._cache.root)
+        return SetupError(
+            f"The packages of kernel '{release}' cannot be unpacked: {failed.tool} says: {failed.reason}.",
+            hint="fetch the kernel again.",
+        )
 
     def _say(self, text: str) -> None:
         if text != self._said:

@@ -17,7 +17,7 @@ _CODENAMES = ("bullseye", "bookworm", "trixie", "forky", "duke", "sid")
 SUITES = frozenset((*_CLASSES, *_CODENAMES))
 """Names of suites that only Debian's main archive has in this meaning."""
 
-_FIELDS = ("REPO_URI", "RELEASE", "COMPONENT", "ORIGIN", "SIGNED_BY")
+_FIELDS = ("REPO_URI", "RELEASE", "COMPONENT", "ORIGIN")
 TARGETS_FORMAT = "\t".join(f"$({field})" for field in _FIELDS)
 """Format of `apt-get indextargets` whose output `mirror_of` reads."""
 
@@ -29,15 +29,17 @@ class _Target(msgspec.Struct, frozen=True):
     release: str
     component: str
     origin: str
-    signed_by: str
+
+    @property
+    def known(self) -> bool:
+        """Whether apt has the Release file; otherwise it leaves the field's name where its value belongs."""
+        return not self.origin.startswith("$")
 
     def debian(self) -> bool:
-        """Say whether this is Debian's main archive: by its Release file, else by its key or its address."""
+        """Say whether this is Debian's main archive: by its Release file, else by its address."""
         if self.component != "main" or self.release not in SUITES:
             return False
-        if self.origin:
-            return self.origin == "Debian"
-        return "debian-archive" in self.signed_by or self.uri.rstrip("/").endswith("/debian")
+        return self.origin == "Debian" if self.known else self.uri.rstrip("/").endswith("/debian")
 
 
 def mirror_of(targets: str, codename: str) -> str | None:
@@ -47,7 +49,7 @@ def mirror_of(targets: str, codename: str) -> str | None:
         fields = line.split("\t")
         if len(fields) == len(_FIELDS) and (target := _Target(*fields)).debian():
             debian.append(target)
-    debian.sort(key=lambda target: (not target.origin, target.release != codename))
+    debian.sort(key=lambda target: (not target.known, target.release != codename))
     return debian[0].uri if debian else None
 
 
@@ -75,9 +77,12 @@ def choose_mirror(environ: Mapping[str, str]) -> str:
     """Return `$FSYNCGATE_MIRROR`, else the Debian mirror of this host's apt; SetupError if it has none."""
     if given := environ.get("FSYNCGATE_MIRROR"):
         return checked_mirror(given)
-    targets = _host("apt-get", "indextargets", "--format", TARGETS_FORMAT, "Created-By: Packages")
-    found = mirror_of(targets, _codename())
-    if not found:
+    # A container's image comes without package lists, and apt then keeps silent unless told not to look.
+    for lists in ("--release-info", "--no-release-info"):
+        targets = _host("apt-get", "indextargets", lists, "--format", TARGETS_FORMAT, "Created-By: Packages")
+        if found := mirror_of(targets, _codename()):
+            break
+    else:
         raise SetupError(
             "This host's apt has no source that is Debian's main archive, and the kernels come from there.",
             hint="name a Debian mirror in FSYNCGATE_MIRROR, such as http://HOST/debian.",

@@ -26,7 +26,7 @@ class ToolError(Exception):
 
     @property
     def reason(self) -> str:
-        """One line: the first error, else the first warning, else the last line that the tool wrote; without a full stop."""
+        """One line without its full stop: the first error, else the first warning, else the last line."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         for mark in ("E:", "Err:", "dpkg-deb: error:", "W:"):
             for line in lines:

@@ -4,9 +4,11 @@ import shutil
 import threading
 from pathlib import Path
 
-from fsyncgate.cache import disk_full
 from fsyncgate.errors import SetupError
-from fsyncgate.kernels.run import ToolError, run, tool
+from fsyncgate.kernels.run import run, tool
+
+TOOLS = {"dpkg-deb": "dpkg", "depmod": "kmod"}
+"""What `unpack` runs, with the packages that bring it."""
 
 _NOT_KEPT = ("build", "source", "System.map", "vmlinuz")
 
@@ -14,25 +16,18 @@ _NOT_KEPT = ("build", "source", "System.map", "vmlinuz")
 def unpack(debs: list[Path], scratch: Path, made: Path, release: str, stop: threading.Event | None) -> None:
     """Fill the empty folder `made` with vmlinuz, config and lib/modules/<release>, modules.dep included.
 
-    `scratch` is a path on the same file system, for the packages' whole trees. SetupError if a package is
-    broken or laid out in a way that is not known.
+    `scratch` is a path on the same file system, for the packages' whole trees. SetupError if the
+    packages are laid out in a way that is not known, ToolError if they cannot be unpacked.
     """
-    try:
-        for deb in debs:
-            run([tool("dpkg-deb", "dpkg"), "-x", str(deb), str(scratch)], stop=stop)
-        _arrange(scratch, made, release)
-        _depmod(made, release, stop)
-    except ToolError as failed:
-        if failed.disk_full:
-            raise disk_full(made) from failed
-        raise SetupError(
-            f"The packages of kernel '{release}' cannot be unpacked: {failed.tool} says: {failed.reason}.",
-            hint="fetch the kernel again.",
-        ) from failed
+    for deb in debs:
+        run([tool("dpkg-deb", TOOLS["dpkg-deb"]), "-x", str(deb), str(scratch)], stop=stop)
+    _arrange(scratch, made, release)
+    _depmod(made, release, stop)
 
 
 def _arrange(scratch: Path, made: Path, release: str) -> None:
-    # Up to 6.18 image and configuration are in /boot (the modules in /lib, or with 6.18 in /usr/lib);
+    # Up to 6.18 image and configuration are in /boot and the modules in /lib; with 6.18 the modules moved to
+    # /usr/lib, and from 6.19 on all is there.
     trees = [scratch / "lib/modules" / release, scratch / "usr/lib/modules" / release]
     tree = next((tree for tree in trees if (tree / "kernel").is_dir()), None)
     image = _first(scratch / f"boot/vmlinuz-{release}", *(tree / "vmlinuz" for tree in trees))
@@ -58,7 +53,7 @@ def _depmod(made: Path, release: str, stop: threading.Event | None) -> None:
     # Some builds of depmod look below usr/lib, Debian's below lib.
     (made / "usr").mkdir()
     (made / "usr/lib").symlink_to("../lib")
-    run([tool("depmod", "kmod"), "-b", str(made), release], stop=stop)
+    run([tool("depmod", TOOLS["depmod"]), "-b", str(made), release], stop=stop)
     shutil.rmtree(made / "usr")
     if not (made / "lib/modules" / release / "modules.dep").is_file():
         raise SetupError(
