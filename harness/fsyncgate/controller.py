@@ -1,6 +1,7 @@
 """The controlling process of a run: it hears of results, keeps the ledger and hands out the work."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,9 @@ class Controller:
         """Begin the run in `out` and begin to fetch its kernels. Raises UsageError if `out` is taken."""
         self._bench = bench
         self.ledger = Ledger(out)
-        self._prefetcher = Prefetcher(list(bench.specs.values()), bench.cache)
-
-    def status(self) -> str:
-        """Return what is being fetched just now, or the empty string."""
-        return self._prefetcher.status
+        self.listener: Callable[[str], None] = lambda _: None
+        """Hears what goes on beside the cases; called from other threads too."""
+        self._prefetcher = Prefetcher(list(bench.specs.values()), bench.cache, say=self._say)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take the plan from what was collected here, when there are no workers."""
@@ -69,6 +68,9 @@ class Controller:
     def pytest_unconfigure(self) -> None:
         """Stop fetching, however the session ends."""
         self._prefetcher.close()
+
+    def _say(self, text: str) -> None:
+        self.listener(text)
 
     def _plan(self, ids: list[str]) -> None:
         self.ledger.planned = [case for node in ids if (case := case_of(node))]

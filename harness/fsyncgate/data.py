@@ -15,10 +15,12 @@ NEW = pattern("NEW")
 """What the application writes while the disk fails."""
 LATER = pattern("LATER")
 """What is written when the disk is good again."""
+STALE = pattern("STALE")
+"""What the disk held before the file system gave the block away: a stranger's old bytes."""
 ZEROS = bytes(BLOCK)
 """A hole, or a block that was allocated and never written."""
 
-_NAMES = {OLD: "OLD", NEW: "NEW", LATER: "LATER", ZEROS: "ZEROS", b"": "NOTHING"}
+_NAMES = {OLD: "OLD", NEW: "NEW", LATER: "LATER", STALE: "STALE", ZEROS: "ZEROS", b"": "NOTHING"}
 
 
 def name(block: bytes) -> str:

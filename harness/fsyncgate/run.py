@@ -6,6 +6,7 @@ from typing import Any
 
 from fsyncgate.check.judge import judge
 from fsyncgate.errors import FsyncgateError, MachineLost
+from fsyncgate.guest.actor import Guest
 from fsyncgate.guest.tracing import Parser, Tracer
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Began, ConsoleSaid, Ended, Event, Observed, Recorder, read
@@ -73,7 +74,7 @@ class Run:
         """End the case, with the error that cut it short if one did, and return its result."""
         self._phase("scenario")
         reason = self._why(error) if error else ""
-        for line in alarms(self._console.read_text(errors="replace")):
+        for line in alarms(self.console_text()):
             self._write(ConsoleSaid(self._recorder.now(), line.alarm, line.text))
         self._write(Ended(self._recorder.now(), reason))
         self._recorder.close()
@@ -88,6 +89,20 @@ class Run:
         if self._machine is not None:
             self._machine.close()
             self._machine = None
+
+    @property
+    def guest(self) -> Guest:
+        """The guest of a started run."""
+        assert self._machine is not None
+        return self._machine.guest
+
+    def history_text(self) -> str:
+        """Return the history so far, as it is stored."""
+        return (self._folder / HISTORY).read_text()
+
+    def console_text(self) -> str:
+        """Return what the guest's console has said so far."""
+        return self._console.read_text(errors="replace")
 
     def _why(self, error: BaseException) -> str:
         """Return in a sentence why the scenario did not come to its end."""

@@ -7,7 +7,7 @@ A system call answers its value or the name of its errno; content is told by nam
 from errno import errorcode
 from typing import Protocol
 
-from fsyncgate.data import BLOCK, LATER, NEW, OLD, ZEROS
+from fsyncgate.data import BLOCK, LATER, NEW, OLD, STALE, ZEROS
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.inject.control import FaultControl as Fault
 from fsyncgate.storage.volume import Directory, File, Volume
@@ -25,6 +25,6 @@ EIO, ENOSPC, EROFS = (errorcode[number] for number in (5, 28, 30))
 
 
 __all__ = [
-    "BLOCK", "EIO", "ENOSPC", "EROFS", "LATER", "NEW", "OLD", "ZEROS", "Directory", "Fault", "File", 
+    "BLOCK", "EIO", "ENOSPC", "EROFS", "LATER", "NEW", "OLD", "STALE", "ZEROS", "Directory", "Fault", "File", 
     "Observe", "OpenFile", "Process", "Volume",
 ]  # fmt: skip

@@ -227,6 +227,7 @@ def test_a_killed_actor_loses_its_request_and_is_reported(guest: Guest) -> None:
             pending.wait()
         assert lost.value.status == signal.SIGKILL
     assert (victim.exited, guest.root.exited) == (signal.SIGKILL, None)
+    assert guest.pids == {1: guest.root.pid}
     with pytest.raises(GuestError, match="unknown actor"):
         victim.call("getpid")
 

@@ -35,6 +35,7 @@ static struct actor {
     size_t waits;
     struct buffer received, unsent;
 } actors[MAX_ACTORS];
+static int places; /* how many of them were ever used: the rest need not be looked at */
 
 static struct {
     int in, out;
@@ -135,6 +136,8 @@ static void adopt(uint32_t id, pid_t pid, int fd)
     }
     fcntl(fd, F_SETFL, O_NONBLOCK);
     *a = (struct actor){.id = id, .pid = pid, .fd = fd, .new_link = -1};
+    if (places <= a - actors)
+        places = a - actors + 1;
 }
 
 static void spawn(const struct header *h, uint32_t id)
@@ -327,14 +330,15 @@ static void turn(void)
     napping = host.gone && !napping;
     p[0] = (struct pollfd){napping || unsent > TOO_MUCH ? -1 : host.in, POLLIN, 0};
     p[1] = (struct pollfd){!napping && unsent ? host.out : -1, POLLOUT, 0};
-    for (int i = 0; i < MAX_ACTORS; i++) {
+    const int polled = places;
+    for (int i = 0; i < polled; i++) {
         short events = (unsent < ENOUGH ? POLLIN : 0) | (held(&actors[i].unsent) ? POLLOUT : 0);
         p[2 + i] = (struct pollfd){actors[i].id && events ? actors[i].fd : -1, events, 0};
     }
     struct timespec nap = {.tv_nsec = 1000000};
-    if (ppoll(p, 2 + MAX_ACTORS, napping ? &nap : NULL, &signals) < 0)
+    if (ppoll(p, 2 + polled, napping ? &nap : NULL, &signals) < 0)
         return;
-    for (int i = 0; i < MAX_ACTORS; i++) {
+    for (int i = 0; i < polled; i++) {
         struct actor *a = &actors[i];
         int got = p[2 + i].revents & ~POLLOUT ? receive(a) : -1;
         if (got > 0)

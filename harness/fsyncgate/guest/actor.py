@@ -365,7 +365,10 @@ class Guest:
 
     @classmethod
     def attach(cls, channel: Channel, actors: Iterable[int] = (1,), *, timeout: float = TIMEOUT) -> Self:
-        """Find actors that exist already, by number: after a machine was restored. See `__init__`."""
+        """Find actors that exist already, by number: after a machine was restored. See `__init__`.
+
+        Name all that exist, as `pids` did: new actors get the numbers after the highest of these.
+        """
         return cls(channel, timeout=timeout, attach=actors)
 
     @property
@@ -375,8 +378,11 @@ class Guest:
 
     @property
     def pids(self) -> dict[int, int]:
-        """The process id of each actor, by number: what `attach` takes."""
-        return {number: actor.pid for number, actor in self.actors.items()}
+        """The process id of each actor that has not ended, by number: what `attach` takes."""
+        self.channel.pump()
+        return {
+            number: actor.pid for number, actor in self.actors.items() if number not in self.channel.exits
+        }
 
     def spawn(self) -> Actor:
         """Return a fresh actor: no descriptors beyond stdin (/dev/null), stdout and stderr."""

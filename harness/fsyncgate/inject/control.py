@@ -64,7 +64,8 @@ class FaultControl:
         """Make the disk good again; does nothing if it is."""
         if self._armed is None:
             return
-        self._armed, _ = None, self._witness.look()
+        self._witness.look()
+        self._armed = None
         self._mechanism.heal()
         self._witness.write(Healed(self._witness.now(), self.fault.id))
 

@@ -1,7 +1,7 @@
 """Fetch kernels in the background while others run."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fsyncgate.cache import Cache, Stopped
 from fsyncgate.errors import FsyncgateError
@@ -16,10 +16,11 @@ class Prefetcher:
     is at it. So an error here (no network) is not lost: `fetch` meets it again, where it can be told.
     """
 
-    def __init__(self, specs: Sequence[Spec], cache: Cache) -> None:
-        """Begin at once, in the order of `specs`."""
+    def __init__(self, specs: Sequence[Spec], cache: Cache, *, say: Callable[[str], None] = lambda _: None) -> None:
+        """Begin at once, in the order of `specs`; `say` hears, from the thread, what it does."""
         self._stop = threading.Event()
         self._status = ""
+        self._told = say
         self._thread = threading.Thread(
             target=self._work, args=(list(specs), cache), name="prefetch", daemon=True
         )
@@ -53,7 +54,8 @@ class Prefetcher:
                 break
             except FsyncgateError:
                 continue
-        self._status = ""
+        self._say("")
 
     def _say(self, text: str) -> None:
         self._status = text
+        self._told(text)

@@ -68,14 +68,22 @@ class Mapper:
         """Make a device that is in use at once; return its number as `major:minor`."""
         answer = HEADER.unpack_from(self._ioctl(DEV_CREATE, message(name)))
         self._load(name, table)
-        self._ioctl(DEV_SUSPEND, message(name))
+        self.release(name)
         device: int = answer[10]
         return f"{device >> 8 & 0xFFF}:{device & 0xFF | device >> 12 & 0xFFF00}"
 
     def replace(self, name: str, table: list[Segment]) -> None:
         """Swap the table under a device in use, without a flush and without freezing its file system."""
         self._load(name, table)
+        self.hold(name)
+        self.release(name)
+
+    def hold(self, name: str) -> None:
+        """Let every request to a device wait until `release` or `replace`."""
         self._ioctl(DEV_SUSPEND, message(name, flags=SUSPEND | SKIP_LOCKFS | NOFLUSH))
+
+    def release(self, name: str) -> None:
+        """Let the requests go on that waited; does nothing if none were held."""
         self._ioctl(DEV_SUSPEND, message(name))
 
     def remove(self, name: str) -> None:

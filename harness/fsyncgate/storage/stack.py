@@ -51,6 +51,14 @@ class Stack:
         """Let everything through again."""
         self.lay(linear(self._disk, SECTORS))
 
+    def hold(self) -> None:
+        """Let every request wait below the volume until `release`, or until a table is laid."""
+        self.mapper.hold("fault")
+
+    def release(self) -> None:
+        """Let the requests go on that waited."""
+        self.mapper.release("fault")
+
     def add(self, role: str, table: list[Segment]) -> str:
         """Make one more device; return its number."""
         self.extra[role] = self.mapper.create(role, table)

@@ -1,10 +1,14 @@
 """The file system under test, mounted in the guest, and the files on it."""
 
-from fsyncgate.data import BLOCK, name
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fsyncgate.data import BLOCK, STALE, name
 from fsyncgate.errors import GuestError, Unsupported
 from fsyncgate.guest import pages
 from fsyncgate.guest.actor import Actor, Out
-from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR
+from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR, O_WRONLY
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import ContentSeen, Outcome, PageSeen
@@ -15,6 +19,8 @@ from fsyncgate.storage.stack import SECTOR, SECTORS, UNUSED, Stack
 from fsyncgate.storage.table import Range
 
 MOUNT = "/mnt"
+PATIENCE = 30.0
+"""Seconds to wait for something that the kernel must do by itself."""
 
 
 class Volume:
@@ -66,10 +72,25 @@ class Volume:
             raise Unsupported(f"'{self._filesystem.id}' has no journal.")
         return Place("journal", self._journal)
 
-    def sync(self) -> None:
-        """Write everything out: no scenario begins with work left over from its preparation."""
-        self._actor.call("sync")
+    def write_back(self) -> None:
+        """Let the kernel write everything out as its flusher would: no file is asked for its error.
+
+        Twice, because with data=journal the first round brings the blocks into the journal only, and
+        the second to their places.
+        """
+        for _ in range(2):
+            self._actor.call("sync")
         self._witness.look()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let every request of the file system wait below it, until a fault is armed or the end."""
+        self._stack.hold()
+        try:
+            yield
+        finally:
+            self._stack.release()
+            self._witness.look()
 
     def remount(self) -> None:
         """End every process, unmount and mount again: what a reader finds after that is cold.
@@ -87,7 +108,7 @@ class Volume:
 
     def drop_caches(self) -> None:
         """Drop clean pages, dentries and inodes that nobody holds, as memory pressure would."""
-        descriptor = self._actor.call("openat", AT_FDCWD, "/proc/sys/vm/drop_caches", O_RDWR, 0).must("drop caches")
+        descriptor = self._actor.call("openat", AT_FDCWD, "/proc/sys/vm/drop_caches", O_WRONLY, 0).must("drop caches")
         self._actor.call("write", descriptor, b"3", 1).must("drop caches")
         self._actor.call("close", descriptor)
         self._witness.look()
@@ -99,6 +120,13 @@ class Volume:
         self._actor.call("close", disk)
         answer.must("read the disk")
         return answer.out[0]
+
+    def write_disk(self, byte: int, block: bytes) -> None:
+        """Put a block at that byte of the disk, behind the back of everything above it."""
+        disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDWR | O_DIRECT, 0).must("open the disk")
+        answer = self._actor.call("pwrite64", disk, block, len(block), byte)
+        self._actor.call("close", disk)
+        answer.must("write the disk")
 
     def on_disk(self, path: str) -> list[extents.Extent]:
         """Return the extents of a file, `start` being a byte of the disk where it has a place there."""
@@ -150,7 +178,7 @@ class File:
             self._actor.call("pwrite64", opened, data, len(data), 0).must(f"write '{self.path}'")
         self._actor.call("fsync", opened).must(f"sync '{self.path}'")
         self._actor.call("close", opened)
-        self._volume.sync()
+        self._volume.write_back()
         return self
 
     def open(self, flags: int = O_RDWR, *, by: Process | None = None) -> OpenFile:
@@ -193,6 +221,26 @@ class File:
         self._witness.look()
         self._witness.write(PageSeen(self._witness.now(), self.path, index, seen))
         return seen
+
+    def page_in_writeback(self, index: int = 0) -> list[str]:
+        """Wait until a page is being written, and return its flags. Raises GuestError if it never is."""
+        deadline = time.monotonic() + PATIENCE
+        while "writeback" not in (flags := pages.flags(self._actor, self.path, index) or []):
+            if time.monotonic() > deadline:
+                raise GuestError(f"Page {index} of '{self.path}' was not written back within {PATIENCE:.0f} s: {flags}.")
+        self._witness.write(PageSeen(self._witness.now(), self.path, index, flags))
+        return flags
+
+    def stain(self, *, at: int) -> None:
+        """Put STALE on the disk where the block at offset `at` will be written: a stranger's old bytes.
+
+        For a write that is held. Raises GuestError if the block has no place yet.
+        """
+        for extent in self._volume.on_disk(self.path):
+            if extent.offset <= at < extent.offset + extent.length and extent.start:
+                self._volume.write_disk(extent.start + at - extent.offset, STALE)
+                return
+        raise GuestError(f"The block at {at} of '{self.path}' has no place on the disk yet.")
 
     def _read(self, at: int) -> str:
         descriptor = self._actor.call("openat", AT_FDCWD, self.path, O_RDONLY, 0)

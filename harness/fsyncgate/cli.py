@@ -1,0 +1,180 @@
+"""The command `fsyncgate`: a thin layer over pytest and the stored results."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from fsyncgate import catalogue
+from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
+from fsyncgate.kernels.catalogue import choose
+from fsyncgate.kernels.command import kernels
+from fsyncgate.ledger import status
+from fsyncgate.model import Case, Scenario
+from fsyncgate.places import place
+from fsyncgate.plan import Wanted, kernel_of, plan
+from fsyncgate.display import Display
+from fsyncgate.report import difference as differing
+from fsyncgate.report.difference_table import table
+from fsyncgate.report.terminal import show
+from fsyncgate.store import Store
+
+ENGINE = ("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:faulthandler")
+"""How pytest is called as an engine: it collects and runs, and shows nothing of its own."""
+FORMATS = ("auto", "terminal", "plain", "jsonl")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fsyncgate")
+def cli() -> None:
+    """What fsync does on real kernels, when the disk fails.
+
+    Exit status: 0 all conforms, 1 something deviates, 2 wrong usage, 3 something is unknown.
+    """
+
+
+cli.add_command(kernels)
+
+
+def selection(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that select cases."""
+    for option in reversed((
+        click.option("--kernel", multiple=True, metavar="NAME", help="A kernel: 6.1, newest, or the path of a bzImage."),
+        click.option("--modules", metavar="DIR", help="The modules of that bzImage."),
+        click.option("--fs", multiple=True, metavar="NAME", help="A file system: ext4-ordered, xfs, ..."),
+        click.option("--fault", multiple=True, metavar="NAME", help="A fault: data-eio, flush-eio, ..."),
+        click.option("--scenario", multiple=True, metavar="NAME", help="A scenario, or a group such as reporting."),
+        click.option("--case", multiple=True, metavar="ID", help="One case by its whole id."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@cli.command()
+@selection
+@click.option("-j", "--jobs", type=click.IntRange(1, 64), help="Machines side by side; by default one a processor.")
+@click.option("--out", metavar="DIR", help="Where the results go; by default results/<time>.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="auto", help="How to show them.")
+@click.option("--fresh-boot", is_flag=True, help="Boot a machine for each case instead of restoring one.")
+def qualify(
+    kernel: tuple[str, ...], modules: str | None, fs: tuple[str, ...], fault: tuple[str, ...],
+    scenario: tuple[str, ...], case: tuple[str, ...], jobs: int | None, out: str | None, form: str, fresh_boot: bool,
+) -> None:  # fmt: skip
+    """Ask the kernels, and judge their answers."""
+    wanted = Wanted(fs, fault, scenario, case)
+    scenarios = catalogue.all_scenarios()
+    cases = planned(kernel, modules, scenarios, wanted)
+    arguments = [*_options("--kernel", kernel), *_options("--fs", fs), *_options("--fault", fault),
+                 *_options("--scenario", scenario), *_options("--case", case)]  # fmt: skip
+    arguments += ["--modules", modules] if modules else []
+    arguments += ["--out", out] if out else []
+    arguments += ["--fresh-boot"] if fresh_boot else []
+    workers = min(jobs or os.cpu_count() or 1, len({(one.kernel, one.filesystem) for one in cases}))
+    arguments += ["-n", str(workers)] if workers > 1 else []
+    display = Display(cases, scenarios, form)
+    code = pytest.main([*ENGINE, *arguments, str(place("scenarios"))], plugins=[display])
+    sys.exit(display.exit_status(code))
+
+
+def planned(
+    kernel: tuple[str, ...], modules: str | None, scenarios: dict[str, Scenario], wanted: Wanted
+) -> list[Case]:
+    """Return the cases that the options select. Raises UsageError if there are none."""
+    names = kernel or tuple(dict.fromkeys(kernel_of(case) for case in wanted.cases))
+    specs = choose(names, modules)
+    cases = plan([spec.id for spec in specs], scenarios, catalogue.filesystems(), catalogue.faults(), wanted)
+    if unknown := set(wanted.cases) - {case.id for case in cases}:
+        raise UsageError(f"There is no case '{sorted(unknown)[0]}'.", hint="'fsyncgate plan' lists them all.")
+    if not cases:
+        raise UsageError("No case fits all of these options.", hint="'fsyncgate plan' lists them all.")
+    return cases
+
+
+@cli.command(name="plan")
+@selection
+def plan_(
+    kernel: tuple[str, ...], modules: str | None, fs: tuple[str, ...], fault: tuple[str, ...],
+    scenario: tuple[str, ...], case: tuple[str, ...],
+) -> None:  # fmt: skip
+    """List the cases that 'qualify' would run, by id."""
+    for found in planned(kernel, modules, catalogue.all_scenarios(), Wanted(fs, fault, scenario, case)):
+        click.echo(found.id)
+
+
+@cli.command()
+@click.argument("run", type=click.Path(path_type=Path))
+def check(run: Path) -> None:
+    """Judge a stored run again, from its histories, without a machine."""
+    from fsyncgate.check.again import judged_again
+
+    store = Store.open(run)
+    for note in store.notes:
+        click.echo(note, err=True)
+    scenarios = catalogue.all_scenarios()
+    results = judged_again(store, scenarios, catalogue.faults())
+    show(results, scenarios)
+    sys.exit(status(results))
+
+
+@cli.command()
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option("--kernel", multiple=True, metavar="ID", help="Compare only this kernel, or two with each other.")
+def diff(a: Path, b: Path, kernel: tuple[str, ...]) -> None:
+    """List what differs between two runs, or between two kernels of one run.
+
+    Exit status 1 if anything differs.
+    """
+    found = differing.difference(Store.open(a).results(), Store.open(b).results(), kernel)
+    names = (str(a), str(b))
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(table(found, names))
+    else:
+        click.echo(differing.text(found, names))
+    sys.exit(1 if found.changes else 0)
+
+
+@cli.command()
+@click.option("--kernel", default="6.12", metavar="NAME", help="A kernel: 6.1, newest, or the path of a bzImage.")
+@click.option("--modules", metavar="DIR", help="The modules of that bzImage.")
+@click.option("--fs", default="ext4-ordered", metavar="NAME", help="A file system.")
+@click.option("--fault", default="data-eio", metavar="NAME", help="The fault that `fault` stands for.")
+def shell(kernel: str, modules: str | None, fs: str, fault: str) -> None:
+    """Break a disk by hand: a Python prompt with volume, fault, observe and guest."""
+    from fsyncgate.shell import interact
+
+    interact(kernel, modules, fs, fault)
+
+
+def _options(name: str, values: tuple[str, ...]) -> list[str]:
+    return [part for value in values for part in (name, value)]
+
+
+def main() -> None:
+    """Run the command; every error is a sentence and an exit status."""
+    try:
+        status = cli.main(standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except FsyncgateError as error:
+        _complain(str(error), error.exit_status)
+    except click.Abort:
+        _complain("Interrupted.", INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(USAGE)
+    except KeyboardInterrupt:
+        _complain("Interrupted.", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _complain(sentence: str, status: int) -> None:
+    click.echo(f"fsyncgate: {sentence}", err=True)
+    sys.exit(status)
