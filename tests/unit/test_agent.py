@@ -315,6 +315,18 @@ def test_actors_are_found_again_by_number(guest: Guest) -> None:
         Guest.attach(guest.channel, [1, 9])
 
 
+def test_a_frame_that_another_host_left_unfinished_is_left_behind(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fsyncgate.guest.actor._GREETING_EVERY", 0.05)
+    with running(program) as (_, link):
+        with Channel(link.dup()) as first:
+            pids = Guest(first).pids
+        link.setblocking(True)
+        link.sendall(encode(Frame(5, 1, Op.CALL, bytes(3 << 20)))[:1000])
+        assert Guest.attach(Channel(link), pids, timeout=10).root.call("getpid").value == pids[1]
+
+
 def test_end_of_file_ends_every_process(program: Path) -> None:
     with running(program) as (process, link), ExitStack() as stack:
         guest = Guest(Channel(link))

@@ -15,6 +15,15 @@
 #define PORTS "/sys/class/virtio-ports/"
 enum { COMPRESSED = 4 }; /* MODULE_INIT_COMPRESSED_FILE */
 
+/* One write is one record. Not dprintf(): it seeks first, which /dev/kmsg answers with EINVAL. */
+static void say(int log, const char *what, const char *why)
+{
+    char line[640];
+    int length = snprintf(line, sizeof line, "fsyncgate-agent: %s%s%s\n", what, *why ? ": " : "", why);
+    if (write(log, line, length) < 0)
+        return; /* nowhere else to say it */
+}
+
 static void mount_on(const char *type, const char *where)
 {
     mkdir(where, 0755);
@@ -34,7 +43,7 @@ static void load_modules(int log)
         int plain = length > 3 && !strcmp(path + length - 3, ".ko");
         int module = open(path, O_RDONLY | O_CLOEXEC);
         if ((module < 0 || syscall(SYS_finit_module, module, "", plain ? 0 : COMPRESSED)) && errno != EEXIST)
-            dprintf(log, "fsyncgate-agent: module '%s': %s\n", path, strerror(errno));
+            say(log, path, strerror(errno));
         close(module);
     }
     if (list)
@@ -83,10 +92,10 @@ int boot(void)
     int port;
     for (int tries = 1; (port = open_port()) < 0; tries++) {
         if (tries == 500)
-            dprintf(log, "fsyncgate-agent: no virtio-serial port named 'fsyncgate'; still looking\n");
+            say(log, "no virtio-serial port named 'fsyncgate'", "still looking");
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
-    dprintf(log, "fsyncgate-agent: ready\n");
+    say(log, "ready", "");
     close(log);
     return port;
 }

@@ -14,7 +14,7 @@ import os
 import signal
 import struct
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -339,7 +339,7 @@ class Actor:
 class Guest:
     """A running agent and its actors. Actor 1, `root`, is there from the beginning."""
 
-    def __init__(self, channel: Channel, *, timeout: float = TIMEOUT, attach: Iterable[int] = ()) -> None:
+    def __init__(self, channel: Channel, *, timeout: float = TIMEOUT, attach: Collection[int] = ()) -> None:
         """Wait up to `timeout` seconds for the agent; then spawn actor 1, or find the actors of `attach`.
 
         Raises MachineLost when nobody answers, GuestError for an actor that does not exist.
@@ -348,7 +348,7 @@ class Guest:
         self.actors: dict[int, Actor] = {}
         self.arena: int
         self.arena_size: int
-        protocol, _, self.arena, self.arena_size = _HELLO.unpack(self._greeted(timeout).body)
+        protocol, _, self.arena, self.arena_size = _HELLO.unpack(self._greeted(timeout, bool(attach)).body)
         if protocol != PROTOCOL:
             raise GuestError(
                 f"The agent speaks protocol {protocol}, not {PROTOCOL}.", hint="build it anew from vms/agent"
@@ -364,7 +364,7 @@ class Guest:
             self.spawn()
 
     @classmethod
-    def attach(cls, channel: Channel, actors: Iterable[int] = (1,), *, timeout: float = TIMEOUT) -> Self:
+    def attach(cls, channel: Channel, actors: Collection[int] = (1,), *, timeout: float = TIMEOUT) -> Self:
         """Find actors that exist already, by number: after a machine was restored. See `__init__`.
 
         Name all that exist, as `pids` did: new actors get the numbers after the highest of these.
@@ -402,13 +402,18 @@ class Guest:
         """Close the channel. An agent on stdin and stdout then ends and kills its actors."""
         self.channel.close()
 
-    def _greeted(self, timeout: float) -> Frame:
-        """Ask until somebody answers: a machine that boots or was just restored may lose what is sent."""
+    def _greeted(self, timeout: float, served: bool) -> Frame:
+        """Ask until somebody answers: what is sent while the guest notices its new host may be lost.
+
+        An agent that has `served` another host may also still wait for the rest of that host's last frame.
+        """
         asked: list[int] = []
         deadline = time.monotonic() + timeout
         try:
             while True:
                 left = deadline - time.monotonic()
+                if served and len(asked) == 1:
+                    self.channel.pad()
                 asked.append(self.channel.submit(0, Op.HELLO))
                 again = time.monotonic() + min(left, _GREETING_EVERY)
                 while (now := time.monotonic()) < again:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from fsyncgate.errors import MachineLost
-from fsyncgate.guest.frame import Decoder, Frame, Op, encode
+from fsyncgate.guest.frame import MAX_BODY, Decoder, Frame, Op, encode
 
 TIMEOUT = 60.0
 """Seconds to wait for an answer when the caller does not say."""
@@ -95,6 +95,13 @@ class Channel:
                 self._send()
             if fd == self._in and event & ~select.POLLOUT:
                 self._receive()
+
+    def pad(self) -> None:
+        """Send as many zeroes as a body may have: they end a frame that another host left unfinished.
+
+        The agent complains about those that were not needed, and is ready for the next frame.
+        """
+        self._unsent += bytes(MAX_BODY)
 
     def forget(self, request: int) -> None:
         """Drop an answer that nobody will wait for."""
