@@ -54,7 +54,14 @@ def faults(folder: Path | None = None) -> dict[str, Fault]:
         for number, persistence in enumerate(read.persistence):
             name = file.stem if number == 0 else f"{file.stem}-{persistence}"
             found[name] = Fault(
-                name, read.title, read.operation, read.target, read.errno, read.mechanism, persistence, read.models
+                name,
+                read.title,
+                read.operation,
+                read.target,
+                read.errno,
+                read.mechanism,
+                persistence,
+                read.models,
             )
     return found
 
@@ -82,7 +89,9 @@ def scenarios(folder: Path) -> dict[str, Scenario]:
     found: dict[str, Scenario] = {}
     for name, table in _load(file).items():
         read = _convert(file, name, table, _Question)
-        rows = tuple(_expectation(file, f"{name}.expect[{number}]", row) for number, row in enumerate(read.expect))
+        rows = tuple(
+            _expectation(file, f"{name}.expect[{number}]", row) for number, row in enumerate(read.expect)
+        )
         found[f"{folder.name}/{name}"] = Scenario(
             f"{folder.name}/{name}", read.question, read.faults, read.filesystems, rows, read.lesson
         )
@@ -101,7 +110,9 @@ def _expectation(file: Path, key: str, table: dict[str, Any]) -> Expectation:
     row = _convert(file, key, {name: value for name, value in table.items() if name in _ROW}, _Row)
     observed = {name: value for name, value in table.items() if name not in _ROW}
     if not observed:
-        raise CatalogueError(f"'{key}' of '{file}' expects no observation.", hint="add a line such as 'first = \"EIO\"'.")
+        raise CatalogueError(
+            f"'{key}' of '{file}' expects no observation.", hint="add a line such as 'first = \"EIO\"'."
+        )
     kernel, filesystem, fault = (_several(value) for value in (row.kernel, row.filesystem, row.fault))
     try:
         matches("5.10", kernel)

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from fsyncgate import catalogue
+from fsyncgate.display import Display
 from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
 from fsyncgate.kernels.catalogue import choose
 from fsyncgate.kernels.command import kernels
@@ -16,7 +17,6 @@ from fsyncgate.ledger import status
 from fsyncgate.model import Case, Scenario
 from fsyncgate.places import place
 from fsyncgate.plan import Wanted, kernel_of, plan
-from fsyncgate.display import Display
 from fsyncgate.report import difference as differing
 from fsyncgate.report.difference_table import table
 from fsyncgate.report.terminal import show
@@ -55,7 +55,9 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
 
 @cli.command()
 @selection
-@click.option("-j", "--jobs", type=click.IntRange(1, 64), help="Machines side by side; by default one a processor.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 64), help="Machines side by side; by default one a processor."
+)
 @click.option("--out", metavar="DIR", help="Where the results go; by default results/<time>.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="auto", help="How to show them.")
 @click.option("--fresh-boot", is_flag=True, help="Boot a machine for each case instead of restoring one.")
@@ -122,7 +124,9 @@ def check(run: Path) -> None:
 @cli.command()
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option("--kernel", multiple=True, metavar="ID", help="Compare only this kernel, or two with each other.")
+@click.option(
+    "--kernel", multiple=True, metavar="ID", help="Compare only this kernel, or two with each other."
+)
 def diff(a: Path, b: Path, kernel: tuple[str, ...]) -> None:
     """List what differs between two runs, or between two kernels of one run.
 
@@ -140,7 +144,9 @@ def diff(a: Path, b: Path, kernel: tuple[str, ...]) -> None:
 
 
 @cli.command()
-@click.option("--kernel", default="6.12", metavar="NAME", help="A kernel: 6.1, newest, or the path of a bzImage.")
+@click.option(
+    "--kernel", default="6.12", metavar="NAME", help="A kernel: 6.1, newest, or the path of a bzImage."
+)
 @click.option("--modules", metavar="DIR", help="The modules of that bzImage.")
 @click.option("--fs", default="ext4-ordered", metavar="NAME", help="A file system.")
 @click.option("--fault", default="data-eio", metavar="NAME", help="The fault that `fault` stands for.")

@@ -80,7 +80,7 @@ class Controller:
         self.ledger.accelerator = self.ledger.accelerator or facts.get("accelerator", "")
 
 
-class _ByPlace(LoadScopeScheduling):
+class _ByPlace(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Work is handed out a file system of a kernel at a time."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -89,7 +89,11 @@ class _ByPlace(LoadScopeScheduling):
 
 def results_of(report: pytest.TestReport) -> list[Result]:
     """Return the result that a report carries, if it does."""
-    return [msgspec.json.decode(str(value), type=Result) for name, value in report.user_properties if name == RESULT]
+    return [
+        msgspec.json.decode(str(value), type=Result)
+        for name, value in report.user_properties
+        if name == RESULT
+    ]
 
 
 def case_of(nodeid: str) -> str:

@@ -25,14 +25,20 @@ from fsyncgate.storage.volume import Volume
 
 BENCH = pytest.StashKey[Bench]()
 RUN = pytest.StashKey[Run]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what selects cases."""
     group = parser.getgroup("fsyncgate", "fsyncgate: what fsync does on real kernels when the disk fails")
-    group.addoption("--kernel", action="append", default=[], help="a kernel's name (6.1) or the path of a bzImage")
+    group.addoption(
+        "--kernel", action="append", default=[], help="a kernel's name (6.1) or the path of a bzImage"
+    )
     group.addoption("--modules", default=None, metavar="DIR", help="the modules of that bzImage")
     group.addoption("--fs", action="append", default=[], help="a file system, such as xfs")
     group.addoption("--fault", action="append", default=[], help="a fault, such as data-eio")
-    group.addoption("--scenario", action="append", default=[], help="a scenario or a group, such as reporting")
+    group.addoption(
+        "--scenario", action="append", default=[], help="a scenario or a group, such as reporting"
+    )
     group.addoption("--case", action="append", default=[], help="the whole id of one case")
     group.addoption("--out", dest="fsyncgate_out", default=None, metavar="DIR", help="where the results go")
     group.addoption("--fresh-boot", action="store_true", help="boot a machine for each case, restore none")
@@ -62,7 +68,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     try:
         scenario = _scenario(folder, metafunc.function.__name__)
-        cases = plan(list(bench.specs), {scenario.id: scenario}, bench.filesystems, bench.faults, _wanted(metafunc.config))
+        cases = plan(
+            list(bench.specs),
+            {scenario.id: scenario},
+            bench.filesystems,
+            bench.faults,
+            _wanted(metafunc.config),
+        )
     except FsyncgateError as error:
         raise pytest.UsageError(str(error)) from None
     ids = [f"{case.kernel}/{case.filesystem}/{case.fault}" for case in cases]
@@ -174,13 +186,18 @@ def _scenario(folder: Path, function: str) -> Scenario:
     name = function.removeprefix("test_")
     scenarios = catalogue.scenarios(folder)
     if (found := scenarios.get(f"{folder.name}/{name}")) is None:
-        raise CatalogueError(f"'{folder / 'expected.toml'}' has no table '{name}'.", hint="give it a question and what to expect.")
+        raise CatalogueError(
+            f"'{folder / 'expected.toml'}' has no table '{name}'.",
+            hint="give it a question and what to expect.",
+        )
     return found
 
 
 def _case(item: pytest.Item) -> Case | None:
     """Return the case of a test, or None if it is no scenario."""
-    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    parameters = (
+        item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    )
     found = parameters.get("case")
     return found[0] if isinstance(found, tuple) and isinstance(found[0], Case) else None
 

@@ -7,6 +7,7 @@ from typing import Any
 from fsyncgate.check.judge import judge
 from fsyncgate.errors import FsyncgateError, MachineLost
 from fsyncgate.guest.actor import Guest
+from fsyncgate.guest.pages import Cached
 from fsyncgate.guest.tracing import Parser, Tracer
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Began, ConsoleSaid, Ended, Event, Observed, Recorder, read
@@ -30,7 +31,9 @@ class Run:
     volume: Volume
     fault: FaultControl
 
-    def __init__(self, case: Case, scenario: Scenario, filesystem: FileSystem, fault: Fault, folder: Path) -> None:
+    def __init__(
+        self, case: Case, scenario: Scenario, filesystem: FileSystem, fault: Fault, folder: Path
+    ) -> None:
         """Open the case's folder; nothing is booted yet."""
         self.case = case
         self._scenario = scenario
@@ -57,7 +60,7 @@ class Run:
             actor = machine.guest.root
             stack = Stack(actor)
             self._write(Began(0.0, self.case.id, self._kernel, _versions(stack)))
-            tracer = Tracer(actor, Parser(lambda: stack.devices))
+            tracer = Tracer(actor, Parser(lambda: stack.devices, Cached()))
             witness = Witness(self._recorder, tracer)
             self.volume = Volume(actor, witness, stack, self._filesystem, image.journal)
             self.fault = FaultControl(self._fault, DeviceMapper(stack), witness)

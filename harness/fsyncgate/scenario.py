@@ -3,7 +3,6 @@
 A system call answers its value or the name of its errno; content is told by name.
 """
 
-
 from errno import errorcode
 from typing import Protocol
 
@@ -25,6 +24,6 @@ EIO, ENOSPC, EROFS = (errorcode[number] for number in (5, 28, 30))
 
 
 __all__ = [
-    "BLOCK", "EIO", "ENOSPC", "EROFS", "LATER", "NEW", "OLD", "STALE", "ZEROS", "Directory", "Fault", "File", 
+    "BLOCK", "EIO", "ENOSPC", "EROFS", "LATER", "NEW", "OLD", "STALE", "ZEROS", "Directory", "Fault", "File",
     "Observe", "OpenFile", "Process", "Volume",
 ]  # fmt: skip

@@ -29,7 +29,10 @@ def interact(kernel: str, modules: str | None, filesystem: str, fault: str) -> N
     (spec,) = choose([kernel], modules)
     with tempfile.TemporaryDirectory(prefix="fsyncgate-shell-") as folder:
         bench = Bench([spec], Path(folder))
-        for what, name, known in (("file system", filesystem, bench.filesystems), ("fault", fault, bench.faults)):
+        for what, name, known in (
+            ("file system", filesystem, bench.filesystems),
+            ("fault", fault, bench.faults),
+        ):
             if name not in known:
                 raise UsageError(f"There is no {what} '{name}'.", hint=f"there are {', '.join(known)}.")
         run = bench.run(Case(_SCENARIO.id, spec.id, filesystem, fault), _SCENARIO)

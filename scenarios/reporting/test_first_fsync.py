@@ -26,7 +26,9 @@ def test_healthy_disk(volume: Volume, fault: Fault, observe: Observe) -> None:
     file = volume.file("f").filled_with(OLD)
     opened = file.open()
     opened.write(NEW)
-    observe(fired=fault.fired, first=opened.fsync(), second=opened.fsync(), syncfs=opened.syncfs(), hot=file.hot())
+    observe(
+        fired=fault.fired, first=opened.fsync(), second=opened.fsync(), syncfs=opened.syncfs(), hot=file.hot()
+    )
     observe(cold=file.cold())
 
 

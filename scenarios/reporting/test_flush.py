@@ -4,7 +4,7 @@ from fsyncgate.scenario import NEW, OLD, Fault, Observe, Volume
 
 
 def test_failed_flush(volume: Volume, fault: Fault, observe: Observe) -> None:
-    """The first fsync has a journal to commit; the second finds nothing left to write but a cache to flush."""
+    """The first fsync has a journal to commit; the second has nothing to write, but a cache to flush."""
     file = volume.file("f").filled_with(OLD)
     opened = file.open()
     other = file.open()

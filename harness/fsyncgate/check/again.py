@@ -11,7 +11,9 @@ from fsyncgate.model import Fault, Result, Scenario
 from fsyncgate.store import Store
 
 
-def judged_again(store: Store, scenarios: Mapping[str, Scenario], faults: Mapping[str, Fault]) -> list[Result]:
+def judged_again(
+    store: Store, scenarios: Mapping[str, Scenario], faults: Mapping[str, Fault]
+) -> list[Result]:
     """Return the results of a run, with the verdicts that today's catalogue gives its histories.
 
     Raises UsageError for a case whose scenario or fault is not in the catalogue, or whose history is gone.

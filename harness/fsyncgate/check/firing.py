@@ -62,7 +62,10 @@ def _is_hit(fault: Fault, armed: Armed, event: BlockDone) -> bool:
         return event.device == "catcher"
     if fault.target == "any":
         return "W" in event.rwbs or "F" in event.rwbs
-    return any(event.sector < start + count and start < event.sector + event.sectors for start, count in armed.sectors)
+    return any(
+        event.sector < start + count and start < event.sector + event.sectors
+        for start, count in armed.sectors
+    )
 
 
 def _dropped(armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:

@@ -19,14 +19,22 @@ def judge(events: Sequence[Event], scenario: Scenario, fault: Fault, filesystem:
     rows = [] if began is None else fitting(scenario, began.kernel.version, filesystem, fault.id)
     expected = rows[0] if len(rows) == 1 else None
     if reason := _worthless(events, fault) or _unexplained(rows, observed):
-        return Verdict(Judgement.UNKNOWN, observed, expected and expected.observed, count, reason=reason)
+        known = None if expected is None else expected.observed
+        return Verdict(Judgement.UNKNOWN, observed, known, count, reason=reason)
     assert expected is not None
     because = f"{expected.because} [{expected.commit}]" if expected.commit else expected.because
     if different := differences(observed, expected.observed):
         return Verdict(
-            Judgement.DEVIATES, observed, expected.observed, count, reason="; ".join(different), because=because
+            Judgement.DEVIATES,
+            observed,
+            expected.observed,
+            count,
+            reason="; ".join(different),
+            because=because,
         )
-    return Verdict(Judgement.CONFORMS, observed, expected.observed, count, safe=expected.safe, because=because)
+    return Verdict(
+        Judgement.CONFORMS, observed, expected.observed, count, safe=expected.safe, because=because
+    )
 
 
 def observations(events: Sequence[Event]) -> dict[str, Any]:

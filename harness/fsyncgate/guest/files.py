@@ -38,7 +38,9 @@ def names(actor: Actor, folder: str) -> list[str]:
     descriptor = actor.call("openat", AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0).must(f"open '{folder}'")
     try:
         found: list[str] = []
-        while size := (answer := actor.call("getdents64", descriptor, Out(_CHUNK), _CHUNK)).must(f"read '{folder}'"):
+        while size := (answer := actor.call("getdents64", descriptor, Out(_CHUNK), _CHUNK)).must(
+            f"read '{folder}'"
+        ):
             found += directory_entries(answer.out[0][:size])
         return sorted(set(found) - {".", ".."})
     finally:

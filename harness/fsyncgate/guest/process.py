@@ -19,7 +19,9 @@ from fsyncgate.history import Outcome
 class Process:
     """A process in the guest with its own descriptor table."""
 
-    def __init__(self, name: str, actor: Actor, witness: Witness, spawn: Callable[[Actor | None], "Process"]) -> None:
+    def __init__(
+        self, name: str, actor: Actor, witness: Witness, spawn: Callable[[Actor | None], "Process"]
+    ) -> None:
         """`spawn` makes a new process: a fork of the given one, or one of its own."""
         self.name = name
         self.actor = actor

@@ -11,20 +11,28 @@ from dataclasses import dataclass
 from fsyncgate.guest.actor import Actor, Out
 from fsyncgate.guest.constants import AT_FDCWD, O_NONBLOCK, O_RDONLY
 from fsyncgate.guest.files import write_file
+from fsyncgate.guest.pages import Cached
 from fsyncgate.history import BlockDone, ErrorRecorded, ErrorReported, TraceLost
 
 TRACEFS = "/sys/kernel/tracing"
 BLOCK = ("block/block_bio_complete",)
 ERRSEQ = ("filemap/filemap_set_wb_err", "filemap/file_check_and_advance_wb_err")
 """These came with errseq_t in v4.13; before it there is nothing to read."""
+CACHE = ("filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from_page_cache")
 
 KernelEvent = BlockDone | ErrorRecorded | ErrorReported | TraceLost
 
 _LINE = re.compile(r"\s(?P<clock>\d+\.\d+): (?P<name>\w+): (?P<rest>.*)$")
-_BLOCK = re.compile(r"(?P<device>\d+,\d+) (?P<rwbs>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) \[(?P<error>-?\d+)\]")
+_BLOCK = re.compile(
+    r"(?P<device>\d+,\d+) (?P<rwbs>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) \[(?P<error>-?\d+)\]"
+)
 _SET = re.compile(r"dev=\S+ ino=0x(?P<inode>[0-9a-f]+) errseq=0x(?P<errseq>[0-9a-f]+)")
 _ADVANCE = re.compile(
     r"file=(?P<file>\S+) dev=\S+ ino=0x(?P<inode>[0-9a-f]+) old=0x(?P<old>[0-9a-f]+) new=0x(?P<new>[0-9a-f]+)"
+)
+_PAGE = re.compile(
+    r"dev \S+ ino (?P<inode>[0-9a-f]+) .*?pfn=(?P<pfn>0x[0-9a-f]+|\d+) "
+    r"ofs=(?P<offset>\d+)(?: order=(?P<order>\d+))?"
 )
 
 
@@ -36,6 +44,8 @@ class Parser:
     """
 
     devices: Callable[[], Mapping[str, str]]
+    cached: Cached
+    """Kept up to date; pages that come and go are no events of the history."""
 
     def events(self, text: str, at: float) -> list[KernelEvent]:
         """Return the events of whole lines, in order; devices that are not watched are left out."""
@@ -56,6 +66,14 @@ class Parser:
             case "file_check_and_advance_wb_err" if found := _ADVANCE.match(rest):
                 numbers = (int(found[name], 16) for name in ("inode", "old", "new"))
                 return ErrorReported(at, clock, found["file"], *numbers)
+            case "mm_filemap_add_to_page_cache" if found := _PAGE.match(rest):
+                self.cached.added(
+                    int(found["inode"], 16), int(found["offset"]), int(found["pfn"], 0), _pages(found)
+                )
+                return None
+            case "mm_filemap_delete_from_page_cache" if found := _PAGE.match(rest):
+                self.cached.removed(int(found["inode"], 16), int(found["offset"]), _pages(found))
+                return None
             case _:
                 return None
 
@@ -68,6 +86,10 @@ class Parser:
         return BlockDone(at, clock, device, found["rwbs"], int(found["sector"]), int(found["sectors"]), error)
 
 
+def _pages(found: re.Match[str]) -> int:
+    return 1 << int(found["order"] or 0)
+
+
 class Tracer:
     """Reads the guest's trace_pipe."""
 
@@ -75,6 +97,7 @@ class Tracer:
         """Open the pipe; what was traced before is thrown away."""
         self._actor = actor
         self._parser = parser
+        self.cached = parser.cached
         write_file(actor, f"{TRACEFS}/trace", "\n")
         opened = actor.call("openat", AT_FDCWD, f"{TRACEFS}/trace_pipe", O_RDONLY | O_NONBLOCK, 0)
         self._pipe = opened.must("open trace_pipe")
@@ -96,4 +119,6 @@ def prepare(actor: Actor) -> None:
         write_file(actor, f"{TRACEFS}/events/{event}/enable", "1")
     for event in ERRSEQ:
         write_file(actor, f"{TRACEFS}/events/{event}/enable", "1", missing_ok=True)
+    for event in CACHE:
+        write_file(actor, f"{TRACEFS}/events/{event}/enable", "1")
     write_file(actor, f"{TRACEFS}/tracing_on", "1")

@@ -33,7 +33,13 @@ class Witness:
             listener(events)
         return events
 
-    def called(self, process: str, call: str, arguments: dict[str, object], result: Outcome, began: float) -> None:
+    def page_number(self, inode: int, index: int) -> int | None:
+        """Return the number of a page in the cache, or None if it is not there."""
+        return self._tracer.cached.number(inode, index)
+
+    def called(
+        self, process: str, call: str, arguments: dict[str, object], result: Outcome, began: float
+    ) -> None:
         """Write down a call that returned; `began` is a time.monotonic()."""
         seconds = round(time.monotonic() - began, 6)
         self.look()

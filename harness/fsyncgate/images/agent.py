@@ -31,7 +31,9 @@ def _make(source: Path, out: Path) -> None:
             ["make", "--silent", "-C", str(source), f"OUT={out}"], capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
-        raise SetupError("'make' is not installed, so the guest agent cannot be built.", hint="run 'make setup'.") from None
+        raise SetupError(
+            "'make' is not installed, so the guest agent cannot be built.", hint="run 'make setup'."
+        ) from None
     if done.returncode:
         raise SetupError(
             f"The guest agent could not be built: {done.stderr.strip().splitlines()[-1]}",

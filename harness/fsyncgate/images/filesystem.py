@@ -95,7 +95,9 @@ def _output(filesystem: FileSystem, command: list[str]) -> str:
     done = subprocess.run([tool, *command[1:]], capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise SetupError(f"'{command[0]}' could not make '{filesystem.id}': {said[-1] if said else 'no message'}.")
+        raise SetupError(
+            f"'{command[0]}' could not make '{filesystem.id}': {said[-1] if said else 'no message'}."
+        )
     return done.stdout
 
 

@@ -20,8 +20,8 @@ def load_order(modules: Path, wanted: list[str]) -> list[Path]:
     found out in the guest, by what it can do.
     """
     needs: dict[Path, list[Path]] = {}
-    for line in (modules / "modules.dep").read_text().splitlines():
-        file, _, rest = line.partition(":")
+    for row in (modules / "modules.dep").read_text().splitlines():
+        file, _, rest = row.partition(":")
         needs[Path(file)] = [Path(need) for need in rest.split()]
     by_name = {_module_name(file): file for file in needs}
     order: dict[Path, None] = {}
@@ -41,8 +41,8 @@ def load_order(modules: Path, wanted: list[str]) -> list[Path]:
 def build(agent: Path, modules: Path | None, wanted: list[str], archive: Path) -> None:
     """Write the initramfs: the same input gives the same bytes."""
     files = [] if modules is None else load_order(modules, wanted)
-    with tempfile.TemporaryDirectory(dir=archive.parent) as name:
-        root = Path(name)
+    with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
+        root = Path(folder)
         (root / "init").write_bytes(agent.read_bytes())
         (root / "init").chmod(0o755)
         for folder in ("dev", "proc", "sys", "modules", "mnt"):
@@ -62,7 +62,12 @@ def _pack(root: Path, archive: Path) -> None:
     command = ["cpio", "--create", "--format=newc", "--reproducible", "--owner=0:0", "--quiet"]
     with archive.open("wb") as out:
         done = subprocess.run(
-            command, cwd=root, input="\n".join(names).encode(), stdout=out, stderr=subprocess.PIPE, check=False
+            command,
+            cwd=root,
+            input="\n".join(names).encode(),
+            stdout=out,
+            stderr=subprocess.PIPE,
+            check=False,
         )
     if done.returncode:
         raise SetupError(f"'cpio' could not write '{archive}': {done.stderr.decode().strip()}.")

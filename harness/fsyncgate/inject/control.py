@@ -62,12 +62,12 @@ class FaultControl:
 
     def heal(self) -> None:
         """Make the disk good again; does nothing if it is."""
-        if self._armed is None:
+        armed, self._armed = self._armed, None
+        if armed is None:
             return
         self._witness.look()
-        self._armed = None
         self._mechanism.heal()
-        self._witness.write(Healed(self._witness.now(), self.fault.id))
+        self._witness.write(Healed(self._witness.now(), armed.fault))
 
     @property
     def fired(self) -> int:

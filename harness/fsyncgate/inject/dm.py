@@ -36,7 +36,9 @@ class DeviceMapper:
                 self._need("flakey")
                 self._stack.lay(self._flush_failing(disk))
             case _:
-                raise Unsupported(f"device-mapper cannot make '{fault.id}' ({fault.operation} of {fault.target}).")
+                raise Unsupported(
+                    f"device-mapper cannot make '{fault.id}' ({fault.operation} of {fault.target})."
+                )
 
     def heal(self) -> None:
         """Let everything through again."""
@@ -52,8 +54,12 @@ class DeviceMapper:
         its own, for the tracepoint to show.
         """
         start, length = UNUSED
-        catcher = self._stack.add(CATCHER, [Segment(0, length, "flakey", f"{disk} {start} 0 1 1 error_writes")])
-        return carved(disk, SECTORS, [UNUSED], lambda start, length: Segment(start, length, "linear", f"{catcher} 0"))
+        catcher = self._stack.add(
+            CATCHER, [Segment(0, length, "flakey", f"{disk} {start} 0 1 1 error_writes")]
+        )
+        return carved(
+            disk, SECTORS, [UNUSED], lambda start, length: Segment(start, length, "linear", f"{catcher} 0")
+        )
 
     def _need(self, target: str) -> None:
         if target not in self._targets:

@@ -16,7 +16,9 @@ class Prefetcher:
     is at it. So an error here (no network) is not lost: `fetch` meets it again, where it can be told.
     """
 
-    def __init__(self, specs: Sequence[Spec], cache: Cache, *, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, specs: Sequence[Spec], cache: Cache, *, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         """Begin at once, in the order of `specs`; `say` hears, from the thread, what it does."""
         self._stop = threading.Event()
         self._status = ""

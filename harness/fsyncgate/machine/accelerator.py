@@ -24,7 +24,9 @@ def accelerator(kernel: Kernel, cache: Cache) -> str:
     """
     if chosen := os.environ.get("FSYNCGATE_ACCEL"):
         if chosen not in CPU:
-            raise UsageError(f"FSYNCGATE_ACCEL is '{chosen}'.", hint=f"set it to one of {', '.join(CPU)}, or not at all.")
+            raise UsageError(
+                f"FSYNCGATE_ACCEL is '{chosen}'.", hint=f"set it to one of {', '.join(CPU)}, or not at all."
+            )
         return chosen
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
@@ -38,12 +40,17 @@ def accelerator(kernel: Kernel, cache: Cache) -> str:
 def runs_under_kvm(image: str, timeout: float = PROBE_TIMEOUT) -> bool:
     """Boot a kernel under KVM without anything to mount; True if it comes to the panic that follows."""
     command = [
-        "setpriv", "--pdeathsig", "KILL", "--", QEMU, "-machine", "q35", "-accel", "kvm", "-cpu", "host", "-m", "256",
+        "setpriv", "--pdeathsig", "KILL", "--", QEMU, "-machine", "q35", "-accel", "kvm",
+        "-cpu", "host", "-m", "256",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
         "-kernel", image, "-append", "console=ttyS0 panic=-1",
     ]  # fmt: skip
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     ) as probe:
         try:
             said, _ = probe.communicate(timeout=timeout)

@@ -99,9 +99,10 @@ def _disk(image: str | None) -> list[str]:
         if image is None
         else ["-drive", f"if=none,id=disk,file={_quoted(image)},format=raw,snapshot=on,cache=unsafe"]
     )
+    on_error = "werror=report,rerror=report"
     return [
         *backend,
-        "-device", f"virtio-blk-pci,drive=disk,serial={DISK_SERIAL},write-cache=on,werror=report,rerror=report",
+        "-device", f"virtio-blk-pci,drive=disk,serial={DISK_SERIAL},write-cache=on,{on_error}",
     ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+from collections.abc import Mapping
 from typing import Any
 
 from qemu.qmp import QMPClient, QMPError
@@ -55,7 +56,7 @@ class Monitor:
         with self._client.listener("MIGRATION") as events:
             await self._client.execute(command, {"uri": state})
             async for event in events:
-                status = event["data"]["status"]
+                status = _status(event)
                 if status == "completed":
                     return
                 if status in {"failed", "cancelled"}:
@@ -68,3 +69,10 @@ class Monitor:
             raise MachineLost(f"QEMU's monitor did not answer within {TIMEOUT:.0f} s.") from None
         except (QMPError, OSError, EOFError) as error:
             raise MachineLost(f"QEMU's monitor failed: {error}.") from None
+
+
+def _status(event: Mapping[str, object]) -> str:
+    """Return what a MIGRATION event says."""
+    data = event["data"]
+    assert isinstance(data, dict)
+    return str(data["status"])

@@ -65,7 +65,7 @@ class Pool:
                 archive.stem.rpartition("-")[2],
                 accelerator(kernel, self._cache),
                 version(),
-                repr((SETTINGS, tracing.BLOCK, tracing.ERRSEQ)),
+                repr((SETTINGS, tracing.BLOCK, tracing.ERRSEQ, tracing.CACHE)),
             )
         return self.recipes[kernel.id]
 
@@ -114,7 +114,7 @@ class Pool:
         """Raise SetupError unless a machine's memory fits: QEMU would die of it without a word."""
         if shutil.disk_usage(self._cache.root).free < MEMORY:
             raise SetupError(
-                f"The disk below '{self._cache.root}' has no room for a machine's memory ({MEMORY // 2**20} MiB).",
+                f"The disk below '{self._cache.root}' has no room for {MEMORY // 2**20} MiB, a machine's memory.",
                 hint="make room, or set FSYNCGATE_CACHE to another disk.",
             )
 

@@ -26,7 +26,9 @@ def installed() -> None:
 def version() -> str:
     """Return QEMU's own version line. Raises SetupError without QEMU."""
     installed()
-    return subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    return subprocess.run(
+        [QEMU, "--version"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[0]
 
 
 class Qemu:

@@ -49,7 +49,14 @@ class Recipe(msgspec.Struct, frozen=True):
     def key(self) -> str:
         """Return a name for everything that a saved state depends on."""
         shape = self.boot(memory=Path("m"), private=False, disk=None, console=Path("c"))
-        digests = [self.kernel_sha256, self.initramfs_sha256, self.qemu, self.prepared, str(MEMORY), *command(shape)]
+        digests = [
+            self.kernel_sha256,
+            self.initramfs_sha256,
+            self.qemu,
+            self.prepared,
+            str(MEMORY),
+            *command(shape),
+        ]
         return hashlib.sha256("\0".join(digests).encode()).hexdigest()[:20]
 
 
@@ -101,7 +108,9 @@ class Snapshot:
             work.mkdir()
             memory = work / "memory"
             machine = booted(
-                self.recipe, self.recipe.boot(memory=memory, private=False, disk=None, console=console), prepare
+                self.recipe,
+                self.recipe.boot(memory=memory, private=False, disk=None, console=console),
+                prepare,
             )
             try:
                 (work / "actors.json").write_bytes(msgspec.json.encode(machine.guest.pids))

@@ -31,7 +31,9 @@ def request(command: int) -> int:
 
 def message(name: str, *, flags: int = 0, targets: int = 0, payload: bytes = b"") -> bytes:
     """Return a message about the device `name`, padded to ROOM bytes."""
-    header = HEADER.pack(4, 0, 0, ROOM, HEADER.size + 7 & ~7, targets, 0, flags, 0, 0, 0, name.encode(), b"", b"")
+    header = HEADER.pack(
+        4, 0, 0, ROOM, HEADER.size + 7 & ~7, targets, 0, flags, 0, 0, 0, name.encode(), b"", b""
+    )
     body = header.ljust(HEADER.size + 7 & ~7, b"\0") + payload
     if len(body) > ROOM:
         raise ValueError(f"a device-mapper message of {len(body)} bytes is over {ROOM}")

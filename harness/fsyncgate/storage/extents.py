@@ -50,7 +50,9 @@ def extents(actor: Actor, path: str) -> list[Extent]:
     """Return the extents of a file as FIEMAP answers *without* its SYNC flag, so nothing is flushed."""
     descriptor = actor.call("openat", AT_FDCWD, path, O_RDONLY, 0).must(f"open '{path}'")
     try:
-        request = _FIEMAP.pack(0, 2**63 - 1, 0, 0, _EXTENTS, 0).ljust(_FIEMAP.size + _EXTENTS * _EXTENT.size, b"\0")
+        request = _FIEMAP.pack(0, 2**63 - 1, 0, 0, _EXTENTS, 0).ljust(
+            _FIEMAP.size + _EXTENTS * _EXTENT.size, b"\0"
+        )
         answer = actor.call("ioctl", descriptor, FS_IOC_FIEMAP, InOut(request))
         answer.must(f"map the extents of '{path}'")
         return parse_fiemap(answer.out[0])
@@ -83,7 +85,12 @@ def chunks(actor: Actor, mount: str) -> list[Chunk]:
         room = 32768
         top = 2**64 - 1
         key = _KEY.pack(CHUNK_TREE, FIRST_CHUNK, FIRST_CHUNK, 0, top, 0, top, CHUNK_ITEM, CHUNK_ITEM, 1000, 0)
-        answer = actor.call("ioctl", descriptor, TREE_SEARCH_V2, InOut((key + struct.pack("<Q", room)).ljust(room + 112, b"\0")))
+        answer = actor.call(
+            "ioctl",
+            descriptor,
+            TREE_SEARCH_V2,
+            InOut((key + struct.pack("<Q", room)).ljust(room + 112, b"\0")),
+        )
         answer.must(f"read the chunk tree of '{mount}'")
         return parse_chunks(answer.out[0])
     finally:
@@ -102,7 +109,9 @@ def parse_chunks(answer: bytes) -> list[Chunk]:
         item = position + 32
         size, _, _, kind = struct.unpack_from("<4Q", answer, item)
         (stripes,) = struct.unpack_from("<H", answer, item + 44)
-        starts = tuple(struct.unpack_from("<Q", answer, item + 48 + 32 * number + 8)[0] for number in range(stripes))
+        starts = tuple(
+            struct.unpack_from("<Q", answer, item + 48 + 32 * number + 8)[0] for number in range(stripes)
+        )
         found.append(Chunk(logical, size, bool(kind & BLOCK_GROUP_DATA), starts))
         position = item + length
     return found
@@ -118,4 +127,9 @@ def physical(chunk_map: list[Chunk], logical: int) -> int:
 
 def data_ranges(chunk_map: list[Chunk]) -> list[Range]:
     """Return the sectors of all data chunks: where btrfs may put what is written next."""
-    return [(start // SECTOR, chunk.length // SECTOR) for chunk in chunk_map if chunk.is_data for start in chunk.stripes]
+    return [
+        (start // SECTOR, chunk.length // SECTOR)
+        for chunk in chunk_map
+        if chunk.is_data
+        for start in chunk.stripes
+    ]

@@ -107,15 +107,23 @@ class Volume:
         self.process = self.new_process()
 
     def drop_caches(self) -> None:
-        """Drop clean pages, dentries and inodes that nobody holds, as memory pressure would."""
-        descriptor = self._actor.call("openat", AT_FDCWD, "/proc/sys/vm/drop_caches", O_WRONLY, 0).must("drop caches")
-        self._actor.call("write", descriptor, b"3", 1).must("drop caches")
+        """Drop clean pages, dentries and inodes that nobody holds, as memory pressure would.
+
+        Several times: the first round only takes the mark "used lately" from an inode.
+        """
+        descriptor = self._actor.call("openat", AT_FDCWD, "/proc/sys/vm/drop_caches", O_WRONLY, 0).must(
+            "drop caches"
+        )
+        for _ in range(4):
+            self._actor.call("write", descriptor, b"3", 1).must("drop caches")
         self._actor.call("close", descriptor)
         self._witness.look()
 
     def read_disk(self, byte: int) -> bytes:
         """Return the block at that byte of the disk, past the page cache and below the fault."""
-        disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDONLY | O_DIRECT, 0).must("open the disk")
+        disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDONLY | O_DIRECT, 0).must(
+            "open the disk"
+        )
         answer = self._actor.call("pread64", disk, Out(BLOCK), BLOCK, byte)
         self._actor.call("close", disk)
         answer.must("read the disk")
@@ -123,7 +131,9 @@ class Volume:
 
     def write_disk(self, byte: int, block: bytes) -> None:
         """Put a block at that byte of the disk, behind the back of everything above it."""
-        disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDWR | O_DIRECT, 0).must("open the disk")
+        disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDWR | O_DIRECT, 0).must(
+            "open the disk"
+        )
         answer = self._actor.call("pwrite64", disk, block, len(block), byte)
         self._actor.call("close", disk)
         answer.must("write the disk")
@@ -135,7 +145,9 @@ class Volume:
             return found
         chunks = extents.chunks(self._actor, MOUNT)
         return [
-            extents.Extent(e.offset, extents.physical(chunks, e.start) if e.on_disk else e.start, e.length, e.flags)
+            extents.Extent(
+                e.offset, extents.physical(chunks, e.start) if e.on_disk else e.start, e.length, e.flags
+            )
             for e in found
         ]
 
@@ -173,7 +185,9 @@ class File:
 
     def filled_with(self, data: bytes) -> "File":
         """Create the file with `data` in it, on the disk, and leave nothing dirty."""
-        opened = self._actor.call("openat", AT_FDCWD, self.path, O_CREAT | O_RDWR, 0o644).must(f"create '{self.path}'")
+        opened = self._actor.call("openat", AT_FDCWD, self.path, O_CREAT | O_RDWR, 0o644).must(
+            f"create '{self.path}'"
+        )
         if data:
             self._actor.call("pwrite64", opened, data, len(data), 0).must(f"write '{self.path}'")
         self._actor.call("fsync", opened).must(f"sync '{self.path}'")
@@ -215,21 +229,32 @@ class File:
             self._actor.call("close", opened.value)
         return opened.ok
 
-    def page(self, index: int = 0) -> list[str] | None:
-        """Return the flags of a page of the file in the page cache; None if it is not cached."""
-        seen = pages.flags(self._actor, self.path, index)
-        self._witness.look()
+    def page(self, index: int = 0) -> list[str]:
+        """Return the flags of a page of the file in the page cache; none of them if it is not cached."""
+        seen = self._flags(index)
         self._witness.write(PageSeen(self._witness.now(), self.path, index, seen))
-        return seen
+        return seen or []
 
     def page_in_writeback(self, index: int = 0) -> list[str]:
         """Wait until a page is being written, and return its flags. Raises GuestError if it never is."""
         deadline = time.monotonic() + PATIENCE
-        while "writeback" not in (flags := pages.flags(self._actor, self.path, index) or []):
+        while "writeback" not in (flags := self._flags(index) or []):
             if time.monotonic() > deadline:
-                raise GuestError(f"Page {index} of '{self.path}' was not written back within {PATIENCE:.0f} s: {flags}.")
+                raise GuestError(
+                    f"Page {index} of '{self.path}' was not written back within {PATIENCE:.0f} s: {flags}."
+                )
         self._witness.write(PageSeen(self._witness.now(), self.path, index, flags))
         return flags
+
+    def _flags(self, index: int) -> list[str] | None:
+        self._witness.look()
+        number = self._witness.page_number(self._inode(), index)
+        return None if number is None else pages.flags(self._actor, number)
+
+    def _inode(self) -> int:
+        answer = self._actor.call("stat", self.path, Out(144))
+        answer.must(f"look at '{self.path}'")
+        return int.from_bytes(answer.out[0][8:16], "little")
 
     def stain(self, *, at: int) -> None:
         """Put STALE on the disk where the block at offset `at` will be written: a stranger's old bytes.
