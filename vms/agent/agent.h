@@ -59,7 +59,7 @@ static inline unsigned char *first(const struct buffer *b) { return b->bytes + b
 /* Where `length` more bytes may be written; the caller then adds what it wrote to `end`. */
 static inline unsigned char *room(struct buffer *b, size_t length)
 {
-    if (b->size - b->end < length && b->start >= b->size / 2) {
+    if (b->size - b->end < length && b->start && b->start >= b->size / 2) {
         memmove(b->bytes, b->bytes + b->start, held(b));
         b->end -= b->start;
         b->start = 0;
