@@ -23,7 +23,7 @@ _POLL = 0.1
 _MOVE_IT = "set FSYNCGATE_CACHE to a folder with room that you may write."
 
 
-class Stopped(Exception):  # noqa: N818 - the caller's wish, no error
+class Stopped(Exception):
     """The caller's stop event was set while something was under way; nothing is left half-done."""
 
 

@@ -4,7 +4,6 @@ Every error is a CatalogueError that names the file and the key.
 """
 
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -137,11 +136,8 @@ def _load(file: Path) -> dict[str, Any]:
 def _table(file: Path, key: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise CatalogueError(f"'{key}' of '{file}' is not a table.", hint=f"write '[{key}]' above its keys.")
-    return dict(_items(value))
-
-
-def _items(value: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
-    return ((str(name), item) for name, item in value.items())
+    table: dict[str, Any] = value
+    return table
 
 
 def _convert(file: Path, key: str, table: object, kind: type[_T]) -> _T:

@@ -16,7 +16,7 @@ from fsyncgate.kernels.command import kernels
 from fsyncgate.ledger import status
 from fsyncgate.model import Case, Scenario
 from fsyncgate.places import place
-from fsyncgate.plan import Wanted, kernel_of, plan
+from fsyncgate.plan import Wanted, check_names, kernel_of, plan
 from fsyncgate.report import difference as differing
 from fsyncgate.report.difference_table import table
 from fsyncgate.report.terminal import show
@@ -87,7 +87,9 @@ def planned(
     """Return the cases that the options select. Raises UsageError if there are none."""
     names = kernel or tuple(dict.fromkeys(kernel_of(case) for case in wanted.cases))
     specs = choose(names, modules)
-    cases = plan([spec.id for spec in specs], scenarios, catalogue.filesystems(), catalogue.faults(), wanted)
+    filesystems, faults = catalogue.filesystems(), catalogue.faults()
+    check_names(wanted, scenarios, filesystems, faults)
+    cases = plan([spec.id for spec in specs], scenarios, filesystems, faults, wanted)
     if unknown := set(wanted.cases) - {case.id for case in cases}:
         raise UsageError(f"There is no case '{sorted(unknown)[0]}'.", hint="'fsyncgate plan' lists them all.")
     if not cases:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadScopeScheduling  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from fsyncgate.bench import Bench
 from fsyncgate.kernels.prefetch import Prefetcher

@@ -27,11 +27,12 @@ def plan(
 ) -> list[Case]:
     """Return the cases in the order in which they run: by kernel, file system, scenario, fault.
 
-    Raises UsageError for a selection that names nothing, CatalogueError for a scenario that asks for
-    a fault or a file system that does not exist.
+    Raises CatalogueError for a scenario that asks for a fault or a file system that does not exist.
     """
     wanted = wanted or Wanted()
-    _check_names(scenarios, filesystems, faults, wanted)
+    for scenario in scenarios.values():
+        _known(CatalogueError, f"fault of '{scenario.id}'", scenario.faults, faults)
+        _known(CatalogueError, f"file system of '{scenario.id}'", scenario.filesystems, filesystems)
     return [
         case
         for kernel in kernels
@@ -63,20 +64,19 @@ def _names(name: str, scenario: str) -> bool:
     return name.removesuffix("/") in {scenario, group, short}
 
 
-def _check_names(
-    scenarios: Mapping[str, Scenario],
-    filesystems: Mapping[str, FileSystem],
-    faults: Mapping[str, Fault],
+def check_names(
     wanted: Wanted,
+    scenarios: Iterable[str],
+    filesystems: Collection[str],
+    faults: Collection[str],
 ) -> None:
-    for scenario in scenarios.values():
-        _known(CatalogueError, f"fault of '{scenario.id}'", scenario.faults, faults)
-        _known(CatalogueError, f"file system of '{scenario.id}'", scenario.filesystems, filesystems)
+    """Raise UsageError if the user selected something that does not exist."""
+    known = list(scenarios)
     _known(UsageError, "file system", wanted.filesystems, filesystems)
     _known(UsageError, "fault", wanted.faults, faults)
     for name in wanted.scenarios:
-        if not any(_names(name, scenario) for scenario in scenarios):
-            raise UsageError(f"There is no scenario '{name}'.", hint=f"there are {', '.join(scenarios)}.")
+        if not any(_names(name, scenario) for scenario in known):
+            raise UsageError(f"There is no scenario '{name}'.", hint=f"there are {', '.join(known)}.")
 
 
 def _known(error: type[UsageError], what: str, names: Iterable[str], known: Collection[str]) -> None:

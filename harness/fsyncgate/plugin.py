@@ -3,7 +3,7 @@
 It acts on functions that stand beside an `expected.toml`; other tests do not notice it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from fsyncgate.inject.control import FaultControl
 from fsyncgate.kernels.catalogue import Spec, choose
 from fsyncgate.ledger import default_folder
 from fsyncgate.model import Case, Judgement, Scenario
-from fsyncgate.plan import Wanted, kernel_of, plan
+from fsyncgate.plan import Wanted, check_names, kernel_of, plan
 from fsyncgate.run import Run
 from fsyncgate.scenario import Observe
 from fsyncgate.storage.volume import Volume
 
+EXPECTED = "expected.toml"
+"""The file that makes a folder of tests a folder of scenarios."""
 BENCH = pytest.StashKey[Bench]()
 RUN = pytest.StashKey[Run]()
 
@@ -46,14 +48,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set up the bench, and in the controlling process the ledger and the fetching of kernels."""
-    if not _asks_scenarios(config):
+    files = _expectations(config)
+    if not files:
         return
     try:
         specs = _specs(config)
         out = Path(config.getoption("fsyncgate_out") or default_folder()).absolute()
         # Workers get the options as they stand when they are started.
         config.option.fsyncgate_out = str(out)
-        bench = config.stash[BENCH] = Bench(specs, out, fresh_boot=config.getoption("fresh_boot"))
+        bench = config.stash[BENCH] = Bench(specs, out, fresh_boot=config.option.fresh_boot)
+        known = [name for file in files for name in catalogue.scenarios(file.parent)]
+        check_names(_wanted(config), known, bench.filesystems, bench.faults)
         if not hasattr(config, "workerinput") and not config.option.collectonly:
             config.pluginmanager.register(Controller(out, bench), "fsyncgate-controller")
     except FsyncgateError as error:
@@ -64,7 +69,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test of every case of a scenario."""
     folder = metafunc.definition.path.parent
     bench = metafunc.config.stash.get(BENCH, None)
-    if bench is None or not (folder / "expected.toml").exists():
+    if bench is None or not (folder / EXPECTED).exists():
         return
     try:
         scenario = _scenario(folder, metafunc.function.__name__)
@@ -86,17 +91,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if (bench := config.stash.get(BENCH, None)) is None:
         return
     kernels, filesystems = list(bench.specs), list(bench.filesystems)
-    kernels, filesystems = list(bench.specs), list(bench.filesystems)
     cases = [item for item in items if _case(item)]
     cases.sort(key=lambda item: _rank(_case(item), kernels, filesystems))
-    items[:] = cases + [item for item in items if not _case(item)]
+    # A scenario without a case that was asked for is no test, not even one that is skipped.
+    items[:] = cases + [
+        item for item in items if not _case(item) and not (item.path.parent / EXPECTED).exists()
+    ]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tell the controlling process, from a worker, what the run needed."""
     bench = session.config.stash.get(BENCH, None)
-    if bench is not None and hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["fsyncgate"] = bench.facts()
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if bench is not None and output is not None:
+        output["fsyncgate"] = bench.facts()
 
 
 @pytest.fixture
@@ -137,9 +145,11 @@ def observe(_run: Run) -> Observe:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """End a case when its scenario has, and let the verdict be the outcome."""
-    report: pytest.TestReport = yield
+    report = yield
     case = _case(item)
     if case is None or not (report.when == "call" or (report.when == "setup" and report.failed)):
         return report
@@ -159,26 +169,28 @@ def _again(case: Case) -> str:
     return f"run it again: fsyncgate qualify --case {case.id}"
 
 
-def _asks_scenarios(config: pytest.Config) -> bool:
-    """Tell whether anything that pytest was told to collect has scenarios in it."""
+def _expectations(config: pytest.Config) -> list[Path]:
+    """Return every `expected.toml` below what pytest was told to collect."""
     places = (Path(str(argument).partition("::")[0]) for argument in config.args)
-    return any(
-        any(place.rglob("expected.toml")) if place.is_dir() else (place.parent / "expected.toml").exists()
+    return [
+        file
         for place in places
-    )
+        for file in (sorted(place.rglob(EXPECTED)) if place.is_dir() else [place.parent / EXPECTED])
+        if file.exists()
+    ]
 
 
 def _specs(config: pytest.Config) -> list[Spec]:
     """Return the kernels that are asked for: by name, or because a case on them is."""
-    names = [*config.getoption("kernel")]
+    names: list[str] = config.option.kernel
     if not names:
-        names = list(dict.fromkeys(kernel_of(case) for case in config.getoption("case")))
-    return choose(names, config.getoption("modules"))
+        names = list(dict.fromkeys(kernel_of(case) for case in config.option.case))
+    return choose(names, config.option.modules)
 
 
 def _wanted(config: pytest.Config) -> Wanted:
-    option = config.getoption
-    return Wanted(option("fs"), option("fault"), option("scenario"), option("case"))
+    option = config.option
+    return Wanted(option.fs, option.fault, option.scenario, option.case)
 
 
 def _scenario(folder: Path, function: str) -> Scenario:
@@ -187,7 +199,7 @@ def _scenario(folder: Path, function: str) -> Scenario:
     scenarios = catalogue.scenarios(folder)
     if (found := scenarios.get(f"{folder.name}/{name}")) is None:
         raise CatalogueError(
-            f"'{folder / 'expected.toml'}' has no table '{name}'.",
+            f"'{folder / EXPECTED}' has no table '{name}'.",
             hint="give it a question and what to expect.",
         )
     return found

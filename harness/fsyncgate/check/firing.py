@@ -13,7 +13,7 @@ def windows(events: Iterable[Event]) -> tuple[list[Window], list[BlockDone]]:
     """Return each armed window with its completions, and the completions outside of all."""
     found: list[Window] = []
     outside: list[BlockDone] = []
-    current = outside
+    current: list[BlockDone] = outside
     for event in events:
         match event:
             case Armed():

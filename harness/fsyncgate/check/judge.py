@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fsyncgate.check.firing import fired, strays, windows
-from fsyncgate.history import Began, ConsoleSaid, Ended, Event, Observed, TraceLost
+from fsyncgate.history import Began, BlockDone, ConsoleSaid, Ended, Event, Observed, TraceLost
 from fsyncgate.kernels.versions import matches
 from fsyncgate.machine.console import FATAL
 from fsyncgate.model import Expectation, Fault, Judgement, Scenario, Verdict
@@ -60,7 +60,8 @@ def fitting(scenario: Scenario, version: str, filesystem: str, fault: str) -> li
 def differences(observed: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     """Return, in words, each observation that is not as expected."""
     return [
-        f"'{name}' is {observed.get(name, 'missing')!r}, expected {expected.get(name, 'nothing of that name')!r}"
+        f"'{name}' is {observed.get(name, 'missing')!r}, "
+        f"expected {expected.get(name, 'nothing of that name')!r}"
         for name in {**expected, **observed}
         if name not in observed or name not in expected or observed[name] != expected[name]
     ]
@@ -87,7 +88,7 @@ def _firing(events: Sequence[Event], fault: Fault) -> str:
     """Return what is wrong with the firing of the fault: a fault that never fired proves nothing."""
     opened, outside = windows(events)
     if error := next((event for event in outside if event.error), None):
-        return f"a request failed ({error.error}, {error.rwbs} at sector {error.sector}) while no fault was armed"
+        return f"a request failed ({_request(error)}) while no fault was armed"
     if fault.operation == "none":
         return "a fault was armed in a case that has none" if opened else ""
     if not opened:
@@ -95,10 +96,14 @@ def _firing(events: Sequence[Event], fault: Fault) -> str:
     for armed, done in opened:
         if stray := strays(fault, armed, done):
             error = stray[0]
-            return f"a request failed outside of the fault: {error.error}, {error.rwbs} at sector {error.sector} of '{error.device}'"
+            return f"a request failed outside of the fault: {_request(error)} of '{error.device}'"
         if not fired(fault, armed, done):
             return "the fault never fired"
     return ""
+
+
+def _request(event: BlockDone) -> str:
+    return f"{event.error}, {event.rwbs} at sector {event.sector}"
 
 
 def _unexplained(rows: list[Expectation], observed: dict[str, Any]) -> str:

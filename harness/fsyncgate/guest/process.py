@@ -71,7 +71,7 @@ class OpenFile:
         began = time.monotonic()
         answer = self.process.actor.call("pread64", self.descriptor, Out(size), size, at)
         read = answer.error or name(answer.out[0][: answer.value])
-        named = {"file": self.path, "at": at, "read": read}
+        named: dict[str, object] = {"file": self.path, "at": at, "read": read}
         self.process.witness.called(self.process.name, "read", named, answer.error or answer.value, began)
         return read
 

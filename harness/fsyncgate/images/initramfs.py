@@ -21,8 +21,8 @@ def load_order(modules: Path, wanted: list[str]) -> list[Path]:
     """
     needs: dict[Path, list[Path]] = {}
     for row in (modules / "modules.dep").read_text().splitlines():
-        file, _, rest = row.partition(":")
-        needs[Path(file)] = [Path(need) for need in rest.split()]
+        name, _, rest = row.partition(":")
+        needs[Path(name)] = [Path(need) for need in rest.split()]
     by_name = {_module_name(file): file for file in needs}
     order: dict[Path, None] = {}
 
@@ -45,8 +45,8 @@ def build(agent: Path, modules: Path | None, wanted: list[str], archive: Path) -
         root = Path(folder)
         (root / "init").write_bytes(agent.read_bytes())
         (root / "init").chmod(0o755)
-        for folder in ("dev", "proc", "sys", "modules", "mnt"):
-            (root / folder).mkdir()
+        for mount in ("dev", "proc", "sys", "modules", "mnt"):
+            (root / mount).mkdir()
         inside = [f"modules/{number:02}-{_module_name(file)}.ko" for number, file in enumerate(files)]
         for file, path in zip(files, inside, strict=True):
             (root / path).write_bytes(_DECOMPRESS.get(file.suffix, bytes)(file.read_bytes()))

@@ -1,6 +1,6 @@
 """The fault of a case, as a scenario holds it: armed at a place, healed, and how often it fired."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -38,7 +38,7 @@ class FaultControl:
         witness.listeners.append(self._looked)
 
     @contextmanager
-    def on(self, place: Place) -> Iterator[None]:
+    def on(self, place: Place) -> Generator[None]:
         """Arm the fault at a place; heal it at the end, unless it lasts for ever.
 
         A fault that lasts `once` is healed as soon as the first call that met it has returned.

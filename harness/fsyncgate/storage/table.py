@@ -64,6 +64,21 @@ def carved(device: str, sectors: int, ranges: list[Range], segment: Carver) -> l
     return table
 
 
+def without(ranges: list[Range], holes: list[Range]) -> list[Range]:
+    """Return what is left of `ranges`, which do not overlap, when `holes` are taken out."""
+    left: list[Range] = []
+    for start, length in ranges:
+        position, end = start, start + length
+        for hole, size in sorted(holes):
+            if hole < end and hole + size > position:
+                if hole > position:
+                    left.append((position, hole - position))
+                position = max(position, hole + size)
+        if position < end:
+            left.append((position, end - position))
+    return left
+
+
 def _merged(ranges: list[Range], sectors: int) -> list[tuple[int, int]]:
     """Return sorted (start, end) pairs that neither overlap nor touch."""
     merged: list[tuple[int, int]] = []

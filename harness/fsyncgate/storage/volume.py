@@ -16,9 +16,10 @@ from fsyncgate.model import FileSystem
 from fsyncgate.storage import extents
 from fsyncgate.storage.place import Place
 from fsyncgate.storage.stack import SECTOR, SECTORS, UNUSED, Stack
-from fsyncgate.storage.table import Range
+from fsyncgate.storage.table import Range, without
 
 MOUNT = "/mnt"
+_PIECE = 2**20
 PATIENCE = 30.0
 """Seconds to wait for something that the kernel must do by itself."""
 
@@ -134,9 +135,10 @@ class Volume:
         disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDWR | O_DIRECT, 0).must(
             "open the disk"
         )
-        answer = self._actor.call("pwrite64", disk, block, len(block), byte)
+        for at in range(0, len(block), _PIECE):
+            piece = block[at : at + _PIECE]
+            self._actor.call("pwrite64", disk, piece, len(piece), byte + at).must("write the disk")
         self._actor.call("close", disk)
-        answer.must("write the disk")
 
     def on_disk(self, path: str) -> list[extents.Extent]:
         """Return the extents of a file, `start` being a byte of the disk where it has a place there."""
@@ -161,6 +163,16 @@ class Volume:
         found = [e for e in self.on_disk(path) if e.on_disk]
         return Place("data", tuple((e.start // SECTOR, e.length // SECTOR) for e in found))
 
+    def free_data(self, path: str) -> list[Range]:
+        """Return where btrfs may put the next write: its data chunks without a file's own extents.
+
+        Empty for a file system that writes in place.
+        """
+        if self._filesystem.type != "btrfs":
+            return []
+        taken = [(e.start // SECTOR, e.length // SECTOR) for e in self.on_disk(path) if e.on_disk]
+        return without(list(self.data_of(path).sectors), taken)
+
     def _mount(self) -> str:
         fs = self._filesystem
         return self._actor.call("mount", self._stack.volume_path, MOUNT, fs.type, 0, fs.options).error
@@ -182,6 +194,7 @@ class File:
         self._actor = actor
         self._witness = witness
         self.path = path
+        self._free: list[Range] = []
 
     def filled_with(self, data: bytes) -> "File":
         """Create the file with `data` in it, on the disk, and leave nothing dirty."""
@@ -193,6 +206,7 @@ class File:
         self._actor.call("fsync", opened).must(f"sync '{self.path}'")
         self._actor.call("close", opened)
         self._volume.write_back()
+        self._free = self._volume.free_data(self.path)
         return self
 
     def open(self, flags: int = O_RDWR, *, by: Process | None = None) -> OpenFile:
@@ -259,8 +273,13 @@ class File:
     def stain(self, *, at: int) -> None:
         """Put STALE on the disk where the block at offset `at` will be written: a stranger's old bytes.
 
-        For a write that is held. Raises GuestError if the block has no place yet.
+        For a write that is held. btrfs tells nobody its place before the write is done, so there every
+        place that it might take is stained. Raises GuestError if the block has no place yet.
         """
+        if self._free:
+            for start, count in self._free:
+                self._volume.write_disk(start * SECTOR, STALE * (count * SECTOR // BLOCK))
+            return
         for extent in self._volume.on_disk(self.path):
             if extent.offset <= at < extent.offset + extent.length and extent.start:
                 self._volume.write_disk(extent.start + at - extent.offset, STALE)
