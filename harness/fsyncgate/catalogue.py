@@ -5,7 +5,7 @@ Every error is a CatalogueError that names the file and the key.
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 from msgspec import Meta
@@ -136,8 +136,7 @@ def _load(file: Path) -> dict[str, Any]:
 def _table(file: Path, key: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise CatalogueError(f"'{key}' of '{file}' is not a table.", hint=f"write '[{key}]' above its keys.")
-    table: dict[str, Any] = value
-    return table
+    return cast("dict[str, Any]", value)
 
 
 def _convert(file: Path, key: str, table: object, kind: type[_T]) -> _T:

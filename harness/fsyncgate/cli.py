@@ -42,11 +42,11 @@ cli.add_command(kernels)
 def selection(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that select cases."""
     for option in reversed((
-        click.option("--kernel", multiple=True, metavar="NAME", help="A kernel: 6.1, newest, or the path of a bzImage."),
+        click.option("--kernel", multiple=True, metavar="NAME", help="A kernel: 6.1, newest, or a bzImage's path."),
         click.option("--modules", metavar="DIR", help="The modules of that bzImage."),
         click.option("--fs", multiple=True, metavar="NAME", help="A file system: ext4-ordered, xfs, ..."),
         click.option("--fault", multiple=True, metavar="NAME", help="A fault: data-eio, flush-eio, ..."),
-        click.option("--scenario", multiple=True, metavar="NAME", help="A scenario, or a group such as reporting."),
+        click.option("--scenario", multiple=True, metavar="NAME", help="A scenario or group, such as reporting."),
         click.option("--case", multiple=True, metavar="ID", help="One case by its whole id."),
     )):  # fmt: skip
         command = option(command)
@@ -63,7 +63,8 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--fresh-boot", is_flag=True, help="Boot a machine for each case instead of restoring one.")
 def qualify(
     kernel: tuple[str, ...], modules: str | None, fs: tuple[str, ...], fault: tuple[str, ...],
-    scenario: tuple[str, ...], case: tuple[str, ...], jobs: int | None, out: str | None, form: str, fresh_boot: bool,
+    scenario: tuple[str, ...], case: tuple[str, ...],
+    jobs: int | None, out: str | None, form: str, fresh_boot: bool,
 ) -> None:  # fmt: skip
     """Ask the kernels, and judge their answers."""
     wanted = Wanted(fs, fault, scenario, case)
@@ -91,7 +92,7 @@ def planned(
     check_names(wanted, scenarios, filesystems, faults)
     cases = plan([spec.id for spec in specs], scenarios, filesystems, faults, wanted)
     if unknown := set(wanted.cases) - {case.id for case in cases}:
-        raise UsageError(f"There is no case '{sorted(unknown)[0]}'.", hint="'fsyncgate plan' lists them all.")
+        raise UsageError(f"There is no case '{min(unknown)}'.", hint="'fsyncgate plan' lists them all.")
     if not cases:
         raise UsageError("No case fits all of these options.", hint="'fsyncgate plan' lists them all.")
     return cases

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from xdist.scheduler import LoadScopeScheduling  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from fsyncgate.bench import Bench
 from fsyncgate.kernels.prefetch import Prefetcher
@@ -41,10 +40,13 @@ class Controller:
         self._plan(ids)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Hand out cases by kernel and file system, in the plan's order."""
+        # pytest wants to be the first to import its plugins.
+        from fsyncgate.scheduling import ByPlace
+
         config.option.loadscopereorder = False
-        return _ByPlace(config, log)
+        return ByPlace(config, log)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write a result down as it comes."""
@@ -78,13 +80,6 @@ class Controller:
     def _note(self, facts: dict[str, Any]) -> None:
         self.ledger.boots += facts.get("boots", 0)
         self.ledger.accelerator = self.ledger.accelerator or facts.get("accelerator", "")
-
-
-class _ByPlace(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Work is handed out a file system of a kernel at a time."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return (case_of(nodeid) or nodeid).rpartition("/")[0].rpartition("/")[0].rpartition("/")[0]
 
 
 def results_of(report: pytest.TestReport) -> list[Result]:

@@ -114,7 +114,8 @@ class Pool:
         """Raise SetupError unless a machine's memory fits: QEMU would die of it without a word."""
         if shutil.disk_usage(self._cache.root).free < MEMORY:
             raise SetupError(
-                f"The disk below '{self._cache.root}' has no room for {MEMORY // 2**20} MiB, a machine's memory.",
+                f"The disk below '{self._cache.root}' has no room for a machine's memory, "
+                f"{MEMORY // 2**20} MiB.",
                 hint="make room, or set FSYNCGATE_CACHE to another disk.",
             )
 

@@ -1,7 +1,7 @@
 """The file system under test, mounted in the guest, and the files on it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from fsyncgate.data import BLOCK, STALE, name
@@ -84,7 +84,7 @@ class Volume:
         self._witness.look()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> Generator[None]:
         """Let every request of the file system wait below it, until a fault is armed or the end."""
         self._stack.hold()
         try:
