@@ -42,11 +42,13 @@ cli.add_command(kernels)
 def selection(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that select cases."""
     for option in reversed((
-        click.option("--kernel", multiple=True, metavar="NAME", help="A kernel: 6.1, newest, or a bzImage's path."),
+        click.option("--kernel", multiple=True, metavar="NAME",
+                     help="A kernel: 6.1, newest, or the path of a bzImage."),
         click.option("--modules", metavar="DIR", help="The modules of that bzImage."),
         click.option("--fs", multiple=True, metavar="NAME", help="A file system: ext4-ordered, xfs, ..."),
         click.option("--fault", multiple=True, metavar="NAME", help="A fault: data-eio, flush-eio, ..."),
-        click.option("--scenario", multiple=True, metavar="NAME", help="A scenario or group, such as reporting."),
+        click.option("--scenario", multiple=True, metavar="NAME",
+                     help="A scenario, or a group such as reporting."),
         click.option("--case", multiple=True, metavar="ID", help="One case by its whole id."),
     )):  # fmt: skip
         command = option(command)
