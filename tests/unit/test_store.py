@@ -71,6 +71,7 @@ def test_a_line_has_the_fields_in_their_documented_order_and_null_for_none(store
         "reason",
         "because",
         "seconds",
+        "phases",
     ]
     assert b'"expected":null' in line and b'"safe":null' in line and line.endswith(b"}\n")
 
