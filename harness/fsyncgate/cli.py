@@ -22,7 +22,7 @@ from fsyncgate.report.difference_table import table
 from fsyncgate.report.terminal import show
 from fsyncgate.store import Store
 
-ENGINE = ("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:faulthandler")
+ENGINE = ("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--assert=plain")
 """How pytest is called as an engine: it collects and runs, and shows nothing of its own."""
 FORMATS = ("auto", "terminal", "plain", "jsonl")
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from fsyncgate.bench import Bench
 from fsyncgate.kernels.prefetch import Prefetcher
 from fsyncgate.ledger import Ledger, status
 from fsyncgate.model import Result
+from fsyncgate.workbench import Workbench
 
 RESULT = "fsyncgate"
 """The name under which a report carries a result from a worker."""
@@ -22,7 +22,7 @@ _NODE = re.compile(r"(?P<group>[^/]+)/[^/]+\.py::test_(?P<name>\w+)\[(?P<place>[
 class Controller:
     """A pytest plugin that lives in the controlling process alone."""
 
-    def __init__(self, out: Path, bench: Bench) -> None:
+    def __init__(self, out: Path, bench: Workbench) -> None:
         """Begin the run in `out` and begin to fetch its kernels. Raises UsageError if `out` is taken."""
         self._bench = bench
         self.ledger = Ledger(out)

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from fsyncgate import catalogue
-from fsyncgate.bench import Bench
 from fsyncgate.controller import RESULT, Controller
 from fsyncgate.errors import CatalogueError, FsyncgateError
 from fsyncgate.inject.control import FaultControl
@@ -22,10 +21,11 @@ from fsyncgate.plan import Wanted, check_names, kernel_of, plan
 from fsyncgate.run import Run
 from fsyncgate.scenario import Observe
 from fsyncgate.storage.volume import Volume
+from fsyncgate.workbench import Workbench
 
 EXPECTED = "expected.toml"
 """The file that makes a folder of tests a folder of scenarios."""
-BENCH = pytest.StashKey[Bench]()
+WORKBENCH = pytest.StashKey[Workbench]()
 RUN = pytest.StashKey[Run]()
 
 
@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
         out = Path(config.getoption("fsyncgate_out") or default_folder()).absolute()
         # Workers get the options as they stand when they are started.
         config.option.fsyncgate_out = str(out)
-        bench = config.stash[BENCH] = Bench(specs, out, fresh_boot=config.option.fresh_boot)
+        bench = config.stash[WORKBENCH] = Workbench(specs, out, fresh_boot=config.option.fresh_boot)
         known = [name for file in files for name in catalogue.scenarios(file.parent)]
         check_names(_wanted(config), known, bench.filesystems, bench.faults)
         if not hasattr(config, "workerinput") and not config.option.collectonly:
@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test of every case of a scenario."""
     folder = metafunc.definition.path.parent
-    bench = metafunc.config.stash.get(BENCH, None)
+    bench = metafunc.config.stash.get(WORKBENCH, None)
     if bench is None or not (folder / EXPECTED).exists():
         return
     try:
@@ -88,7 +88,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the cases by kernel, then by file system: a machine is booted once."""
-    if (bench := config.stash.get(BENCH, None)) is None:
+    if (bench := config.stash.get(WORKBENCH, None)) is None:
         return
     kernels, filesystems = list(bench.specs), list(bench.filesystems)
     cases = [item for item in items if _case(item)]
@@ -101,7 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tell the controlling process, from a worker, what the run needed."""
-    bench = session.config.stash.get(BENCH, None)
+    bench = session.config.stash.get(WORKBENCH, None)
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if bench is not None and output is not None:
         output["fsyncgate"] = bench.facts()
@@ -116,7 +116,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture
 def _run(request: pytest.FixtureRequest, case: Case) -> Iterator[Run]:
-    bench = request.config.stash[BENCH]
+    bench = request.config.stash[WORKBENCH]
     run = bench.run(case, request.node.callspec.params["case"][1])
     request.node.stash[RUN] = run
     try:

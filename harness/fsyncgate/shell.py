@@ -5,10 +5,10 @@ import tempfile
 from pathlib import Path
 
 from fsyncgate import scenario as names
-from fsyncgate.bench import Bench
 from fsyncgate.errors import UsageError
 from fsyncgate.kernels.catalogue import choose
 from fsyncgate.model import Case, Scenario
+from fsyncgate.workbench import Workbench
 
 _SCENARIO = Scenario("shell/by_hand", "What happens if ...?", (), (), ())
 
@@ -28,7 +28,7 @@ def interact(kernel: str, modules: str | None, filesystem: str, fault: str) -> N
     """Boot a machine, hand it to the user, and end it when the prompt is left."""
     (spec,) = choose([kernel], modules)
     with tempfile.TemporaryDirectory(prefix="fsyncgate-shell-") as folder:
-        bench = Bench([spec], Path(folder))
+        bench = Workbench([spec], Path(folder))
         for what, name, known in (
             ("file system", filesystem, bench.filesystems),
             ("fault", fault, bench.faults),

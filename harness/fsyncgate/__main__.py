@@ -1,0 +1,5 @@
+"""`python -m fsyncgate`."""
+
+from fsyncgate.cli import main
+
+main()
