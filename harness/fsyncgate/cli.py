@@ -6,24 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
-import pytest
 
-from fsyncgate import catalogue
+from fsyncgate import catalogue, engine
 from fsyncgate.display import Display
 from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
 from fsyncgate.kernels.catalogue import choose
 from fsyncgate.kernels.command import kernels
 from fsyncgate.ledger import status
 from fsyncgate.model import Case, Scenario
-from fsyncgate.places import place
 from fsyncgate.plan import Wanted, check_names, kernel_of, plan
 from fsyncgate.report import difference as differing
 from fsyncgate.report.difference_table import table
 from fsyncgate.report.terminal import show
 from fsyncgate.store import Store
 
-ENGINE = ("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--assert=plain")
-"""How pytest is called as an engine: it collects and runs, and shows nothing of its own."""
 FORMATS = ("auto", "terminal", "plain", "jsonl")
 
 
@@ -78,10 +74,7 @@ def qualify(
     arguments += ["--out", out] if out else []
     arguments += ["--fresh-boot"] if fresh_boot else []
     workers = min(jobs or os.cpu_count() or 1, len({(one.kernel, one.filesystem) for one in cases}))
-    arguments += ["-n", str(workers)] if workers > 1 else []
-    display = Display(cases, scenarios, form)
-    code = pytest.main([*ENGINE, *arguments, str(place("scenarios"))], plugins=[display])
-    sys.exit(display.exit_status(code))
+    sys.exit(engine.run(arguments, workers, Display(cases, scenarios, form)))
 
 
 def planned(

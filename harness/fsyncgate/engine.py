@@ -1,0 +1,35 @@
+"""pytest as an engine: it collects the cases and runs them, and shows nothing of its own."""
+
+import os
+import signal
+from collections.abc import Sequence
+
+import pytest
+
+from fsyncgate.display import Display
+from fsyncgate.machine.qemu import installed
+from fsyncgate.places import place
+
+ARGUMENTS = (
+    "-c", os.devnull, "--import-mode=importlib", "--assert=plain",
+    "-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:faulthandler",
+    "-p", "fsyncgate.plugin", "-p", "xdist.plugin",
+)  # fmt: skip
+"""No settings and no plugins but ours: what else is installed, or lies in the folders above, changes nothing."""
+
+
+def run(arguments: Sequence[str], workers: int, display: Display) -> int:
+    """Run the scenarios in so many processes; return the command's exit status. Raises SetupError without QEMU."""
+    installed()
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+        os.environ.pop(name, None)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, signal.default_int_handler)
+    scenarios = str(place("scenarios"))
+    side_by_side = ["-n", str(workers)] if workers > 1 else []
+    code = pytest.main(
+        [*ARGUMENTS, "--rootdir", scenarios, *side_by_side, *arguments, scenarios], plugins=[display]
+    )
+    return display.exit_status(code)
