@@ -1,5 +1,6 @@
 """The books of one run, kept by the process that controls it: results in, `results/<run>/` out."""
 
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -48,7 +49,8 @@ class Ledger:
 
 def _qemu() -> str:
     try:
-        return version_of_qemu()
+        found = re.search(r"version (\S+)", version_of_qemu())
+        return found[1] if found else ""
     except SetupError:
         return ""
 
