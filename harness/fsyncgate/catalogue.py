@@ -17,7 +17,7 @@ from fsyncgate.places import place
 
 _T = TypeVar("_T")
 
-_ROW = ("kernel", "filesystem", "fault", "safe", "because", "commit")
+_ROW = ("kernel", "filesystem", "fault", "safe", "because", "commit", "lesson")
 """Keys of an expectation that are no observation."""
 
 _COMMIT = r'^[0-9a-f]{12} \(".+"\) \(in v\d+\.\d+\)'
@@ -80,6 +80,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: str | tuple[str, ...] = ()
     safe: bool | None = None
     commit: str = ""
+    lesson: str = ""
 
 
 def scenarios(folder: Path) -> dict[str, Scenario]:
@@ -89,10 +90,11 @@ def scenarios(folder: Path) -> dict[str, Scenario]:
     for name, table in _load(file).items():
         read = _convert(file, name, table, _Question)
         rows = tuple(
-            _expectation(file, f"{name}.expect[{number}]", row) for number, row in enumerate(read.expect)
+            _expectation(file, f"{name}.expect[{number}]", row, read.lesson)
+            for number, row in enumerate(read.expect)
         )
         found[f"{folder.name}/{name}"] = Scenario(
-            f"{folder.name}/{name}", read.question, read.faults, read.filesystems, rows, read.lesson
+            f"{folder.name}/{name}", read.question, read.faults, read.filesystems, rows
         )
     return found
 
@@ -105,7 +107,8 @@ def all_scenarios(root: Path | None = None) -> dict[str, Scenario]:
     return found
 
 
-def _expectation(file: Path, key: str, table: dict[str, Any]) -> Expectation:
+def _expectation(file: Path, key: str, table: dict[str, Any], lesson: str) -> Expectation:
+    """Return a row; `lesson` is what its scenario has to say where the row has nothing better."""
     row = _convert(file, key, {name: value for name, value in table.items() if name in _ROW}, _Row)
     observed = {name: value for name, value in table.items() if name not in _ROW}
     if not observed:
@@ -117,7 +120,9 @@ def _expectation(file: Path, key: str, table: dict[str, Any]) -> Expectation:
         matches("5.10", kernel)
     except CatalogueError as error:
         raise CatalogueError(f"'{key}.kernel' of '{file}': {error.message}", hint=error.hint) from None
-    return Expectation(observed, row.because, row.safe, kernel, filesystem, fault, row.commit)
+    return Expectation(
+        observed, row.because, row.safe, kernel, filesystem, fault, row.commit, row.lesson or lesson
+    )
 
 
 def _several(value: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -93,6 +93,8 @@ class Expectation(msgspec.Struct, frozen=True):
     filesystem: tuple[str, ...] = ()
     fault: tuple[str, ...] = ()
     commit: str = ""
+    lesson: str = ""
+    """What the summary says of a kernel that conforms and is unsafe: a predicate, whose subject is the place."""
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -105,8 +107,6 @@ class Scenario(msgspec.Struct, frozen=True):
     filesystems: tuple[str, ...]
     """Empty: all that are in the catalogue."""
     expect: tuple[Expectation, ...]
-    lesson: str = ""
-    """A sentence for the summary when a kernel conforms and is unsafe all the same."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -137,6 +137,8 @@ class Verdict(msgspec.Struct, frozen=True):
     """Why it is `unknown`, or what differs; empty if it conforms."""
     because: str = ""
     """Why the expected behaviour is expected, with the commit."""
+    lesson: str = ""
+    """What a reader must know, if it conforms and is unsafe."""
 
 
 class KernelRecord(msgspec.Struct, frozen=True):
@@ -166,5 +168,6 @@ class Result(msgspec.Struct, frozen=True):
     because: str
     seconds: float
     """Duration of the case, its machine's restore included."""
+    lesson: str = ""
     phases: dict[str, float] = {}
     """Seconds of it by phase: `machine`, `mount`, `scenario`, `check`."""

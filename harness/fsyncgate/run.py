@@ -136,6 +136,7 @@ class Run:
             safe=verdict.safe,
             reason=verdict.reason,
             because=verdict.because,
+            lesson=verdict.lesson,
             seconds=round(time.monotonic() - self._began, 3),
             phases=dict(self.phases),
         )

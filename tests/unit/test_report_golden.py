@@ -4,6 +4,7 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
@@ -20,15 +21,17 @@ from fsyncgate.store import Store
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 STORE = Store.open(GOLDEN / "run")
-RESULTS = STORE.results()
-PLAN = planned(RESULTS)
 LESSONS = {
     "reporting/a_failed_flush_is_reported": "the first fsync after a failed cache flush succeeds",
     "reporting/an_evicted_inode_forgets_the_error": "an error is forgotten when the inode is evicted",
     "retrying/a_second_fsync_succeeds": "a second fsync succeeds after the data was lost",
     "retrying/the_cache_shows_what_the_disk_lacks": "the page cache shows data that the disk never got.",
 }
-SCENARIOS = {name: Scenario(name, "", (), (), (), lesson) for name, lesson in LESSONS.items()}
+SCENARIOS = {name: Scenario(name, "", (), (), ()) for name in LESSONS}
+RESULTS = [
+    msgspec.structs.replace(result, lesson=LESSONS.get(result.scenario, "")) for result in STORE.results()
+]
+PLAN = planned(RESULTS)
 KERNELS = ("linux-5.10", "linux-6.12")
 
 

@@ -27,6 +27,7 @@ def result(
     observed: dict[str, Any] | None = None,
     expected: dict[str, Any] | None = None,
     reason: str = "",
+    lesson: str = "a second fsync succeeds",
 ) -> Result:
     return Result(
         case=f"{kernel}/{filesystem}/{fault}/retrying/again",
@@ -42,10 +43,11 @@ def result(
         reason=reason,
         because="",
         seconds=0.1,
+        lesson=lesson,
     )
 
 
-SCENARIOS = {"retrying/again": Scenario("retrying/again", "", (), (), (), "a second fsync succeeds")}
+SCENARIOS = {"retrying/again": Scenario("retrying/again", "", (), (), ())}
 
 
 @pytest.mark.parametrize(
@@ -117,9 +119,20 @@ def test_a_lesson_of_some_faults_only_says_after_which() -> None:
 
 
 def test_a_scenario_without_a_lesson_is_named() -> None:
-    assert summary([result(safe=False)], {})[-1] == (
+    assert summary([result(safe=False, lesson="")], {})[-1] == (
         "On linux-6.1 with xfs 'retrying/again' conforms and is unsafe."
     )
+
+
+def test_one_scenario_may_teach_two_lessons() -> None:
+    results = [
+        result("linux-5.10", safe=False, lesson="the block holds a stranger's bytes"),
+        result("linux-6.12", safe=False, lesson="the block is missing"),
+    ]
+    assert summary(results, SCENARIOS)[-2:] == [
+        "On linux-5.10 with xfs the block holds a stranger's bytes.",
+        "On linux-6.12 with xfs the block is missing.",
+    ]
 
 
 def test_what_deviates_is_no_lesson() -> None:

@@ -33,7 +33,13 @@ def judge(events: Sequence[Event], scenario: Scenario, fault: Fault, filesystem:
             because=because,
         )
     return Verdict(
-        Judgement.CONFORMS, observed, expected.observed, count, safe=expected.safe, because=because
+        Judgement.CONFORMS,
+        observed,
+        expected.observed,
+        count,
+        safe=expected.safe,
+        because=because,
+        lesson=expected.lesson if expected.safe is False else "",
     )
 
 
@@ -108,7 +114,8 @@ def _request(event: BlockDone) -> str:
 
 def _unexplained(rows: list[Expectation], observed: dict[str, Any]) -> str:
     if not rows:
-        return f"no expectation fits this kernel and file system; observed {observed}"
+        said = ", ".join(f"{name} = {value!r}" for name, value in observed.items())
+        return f"no expectation fits this kernel and file system; observed {said}"
     if len(rows) > 1:
         return "several expectations fit: " + " / ".join(row.because for row in rows)
     return ""

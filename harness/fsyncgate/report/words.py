@@ -28,7 +28,7 @@ def summary(results: Sequence[Result], scenarios: Mapping[str, Scenario], *, cas
     results = sorted(
         results, key=lambda one: (order.get(one.scenario, len(order)), one.scenario, natural(one.case))
     )
-    sentences = [*_counts(results), *_lessons(results, scenarios)]
+    sentences = [*_counts(results), *_lessons(results)]
     return [*sentences, *_deviations(results), *_unknowns(results)] if cases else sentences
 
 
@@ -70,20 +70,20 @@ def _counts(results: Sequence[Result]) -> list[str]:
     return [told, f"{share}: the kernel does what is known of it, and data can be lost."]
 
 
-def _lessons(results: Sequence[Result], scenarios: Mapping[str, Scenario]) -> list[str]:
+def _lessons(results: Sequence[Result]) -> list[str]:
     everywhere = {_place(result) for result in results}
     asked: dict[str, defaultdict[Place, set[str]]] = {}
-    found: dict[str, defaultdict[Place, set[str]]] = {}
+    found: dict[tuple[str, str], defaultdict[Place, set[str]]] = {}
     for result in results:
         asked.setdefault(result.scenario, defaultdict(set))[_place(result)].add(result.fault)
         if unsafe(result):
-            found.setdefault(result.scenario, defaultdict(set))[_place(result)].add(result.fault)
+            lesson = (result.scenario, result.lesson)
+            found.setdefault(lesson, defaultdict(set))[_place(result)].add(result.fault)
     sentences: list[str] = []
-    for name, places in found.items():
+    for (name, lesson), places in found.items():
         by_faults: defaultdict[tuple[str, ...], list[Place]] = defaultdict(list)
         for place, faults in places.items():
             by_faults[() if faults == asked[name][place] else sorted_names(faults)].append(place)
-        lesson = scenarios[name].lesson if name in scenarios else ""
         for only, there in sorted(by_faults.items()):
             where = scope(there, everywhere)
             if only:
