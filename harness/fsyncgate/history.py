@@ -57,7 +57,7 @@ class Healed(msgspec.Struct, frozen=True, tag_field="event", tag="healed"):
 
 
 class BlockDone(msgspec.Struct, frozen=True, tag_field="event", tag="block"):
-    """A request ended (tracepoint block:block_bio_complete)."""
+    """A request ended (tracepoints block:block_bio_complete and, on `disk`, block:block_rq_complete)."""
 
     at: float
     clock: float

@@ -62,18 +62,21 @@ def _is_hit(fault: Fault, armed: Armed, event: BlockDone) -> bool:
         return event.device == "catcher"
     if fault.target == "any":
         return "W" in event.rwbs or "F" in event.rwbs
-    return any(
-        event.sector < start + count and start < event.sector + event.sectors
-        for start, count in armed.sectors
-    )
+    return _overlaps(event, armed.sectors)
 
 
 def _dropped(armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:
     """Return the writes that ended well above the fault and never reached the disk."""
-    below = {event.sector for event in done if event.device == "disk" and "W" in event.rwbs}
+    writes = [event for event in done if "W" in event.rwbs and event.sectors and not event.error]
+    below = [(event.sector, event.sectors) for event in writes if event.device == "disk"]
     return [
         event
-        for event in done
-        if event.device == "fault" and "W" in event.rwbs and event.sectors and event.sector not in below
-        and any(start <= event.sector < start + count for start, count in armed.sectors)
-    ]  # fmt: skip
+        for event in writes
+        if event.device == "fault" and _overlaps(event, armed.sectors) and not _overlaps(event, below)
+    ]
+
+
+def _overlaps(event: BlockDone, ranges: Iterable[tuple[int, int]]) -> bool:
+    return any(
+        event.sector < start + count and start < event.sector + event.sectors for start, count in ranges
+    )

@@ -15,7 +15,10 @@ from fsyncgate.guest.pages import Cached
 from fsyncgate.history import BlockDone, ErrorRecorded, ErrorReported, TraceLost
 
 TRACEFS = "/sys/kernel/tracing"
-BLOCK = ("block/block_bio_complete",)
+BLOCK = ("block/block_bio_complete", "block/block_rq_complete")
+"""The first tells of device-mapper's devices, the second of the disk: each end is traced once, by whoever
+has made requests of it (blk_update_request() in block/blk-mq.c clears BIO_TRACE_COMPLETION).
+"""
 ERRSEQ = ("filemap/filemap_set_wb_err", "filemap/file_check_and_advance_wb_err")
 """These came with errseq_t in v4.13; before it there is nothing to read."""
 CACHE = ("filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from_page_cache")
@@ -24,7 +27,7 @@ KernelEvent = BlockDone | ErrorRecorded | ErrorReported | TraceLost
 
 _LINE = re.compile(r"\s(?P<clock>\d+\.\d+): (?P<name>\w+): (?P<rest>.*)$")
 _BLOCK = re.compile(
-    r"(?P<device>\d+,\d+) (?P<rwbs>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) \[(?P<error>-?\d+)\]"
+    r"(?P<device>\d+,\d+) (?P<rwbs>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) (?:\S+ )?\[(?P<error>-?\d+)\]"
 )
 _SET = re.compile(r"dev=\S+ ino=0x(?P<inode>[0-9a-f]+) errseq=0x(?P<errseq>[0-9a-f]+)")
 _ADVANCE = re.compile(
@@ -59,7 +62,7 @@ class Parser:
             return None
         clock, rest = float(match["clock"]), match["rest"]
         match match["name"]:
-            case "block_bio_complete" if found := _BLOCK.match(rest):
+            case "block_bio_complete" | "block_rq_complete" if found := _BLOCK.match(rest):
                 return self._block(found, at, clock)
             case "filemap_set_wb_err" if found := _SET.match(rest):
                 return ErrorRecorded(at, clock, int(found["inode"], 16), int(found["errseq"], 16))
