@@ -70,6 +70,7 @@ def test_a_line_has_the_fields_in_their_documented_order_and_null_for_none(store
         "safe",
         "reason",
         "because",
+        "lesson",
         "seconds",
         "phases",
     ]
