@@ -8,17 +8,19 @@ from pathlib import Path
 import click
 
 from fsyncgate import catalogue, engine
+from fsyncgate.controller import Controller
 from fsyncgate.display import Display
 from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
-from fsyncgate.kernels.catalogue import choose
+from fsyncgate.kernels.catalogue import Spec, choose
 from fsyncgate.kernels.command import kernels
-from fsyncgate.ledger import status
+from fsyncgate.ledger import default_folder, status
 from fsyncgate.model import Case, Scenario
 from fsyncgate.plan import Wanted, check_names, kernel_of, plan
 from fsyncgate.report import difference as differing
 from fsyncgate.report.difference_table import table
 from fsyncgate.report.terminal import show
 from fsyncgate.store import Store
+from fsyncgate.workbench import Workbench
 
 FORMATS = ("auto", "terminal", "plain", "jsonl")
 
@@ -71,18 +73,19 @@ def qualify(
     arguments = [*_options("--kernel", kernel), *_options("--fs", fs), *_options("--fault", fault),
                  *_options("--scenario", scenario), *_options("--case", case)]  # fmt: skip
     arguments += ["--modules", modules] if modules else []
-    arguments += ["--out", out] if out else []
     arguments += ["--fresh-boot"] if fresh_boot else []
     workers = min(jobs or os.cpu_count() or 1, len({(one.kernel, one.filesystem) for one in cases}))
-    sys.exit(engine.run(arguments, workers, Display(cases, scenarios, form)))
+    folder = Path(out or default_folder()).absolute()
+    bench = Workbench(chosen(kernel, modules, wanted), folder, fresh_boot=fresh_boot)
+    controller = Controller(folder, bench)
+    sys.exit(engine.run(arguments, workers, controller, Display(controller, cases, scenarios, form)))
 
 
 def planned(
     kernel: tuple[str, ...], modules: str | None, scenarios: dict[str, Scenario], wanted: Wanted
 ) -> list[Case]:
     """Return the cases that the options select. Raises UsageError if there are none."""
-    names = kernel or tuple(dict.fromkeys(kernel_of(case) for case in wanted.cases))
-    specs = choose(names, modules)
+    specs = chosen(kernel, modules, wanted)
     filesystems, faults = catalogue.filesystems(), catalogue.faults()
     check_names(wanted, scenarios, filesystems, faults)
     cases = plan([spec.id for spec in specs], scenarios, filesystems, faults, wanted)
@@ -91,6 +94,11 @@ def planned(
     if not cases:
         raise UsageError("No case fits all of these options.", hint="'fsyncgate plan' lists them all.")
     return cases
+
+
+def chosen(kernel: tuple[str, ...], modules: str | None, wanted: Wanted) -> list[Spec]:
+    """Return the kernels that are asked for: by name, or because a case on them is."""
+    return choose(kernel or tuple(dict.fromkeys(kernel_of(case) for case in wanted.cases)), modules)
 
 
 @cli.command(name="plan")

@@ -1,34 +1,61 @@
 """The controlling process of a run: it hears of results, keeps the ledger and hands out the work."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from fsyncgate import worker
+from fsyncgate.errors import UNKNOWN, FsyncgateError
 from fsyncgate.kernels.prefetch import Prefetcher
 from fsyncgate.ledger import Ledger, status
-from fsyncgate.model import Result
+from fsyncgate.machine.qemu import installed
+from fsyncgate.model import Case, Result
+from fsyncgate.run import unknown
 from fsyncgate.workbench import Workbench
 
 RESULT = "fsyncgate"
 """The name under which a report carries a result from a worker."""
+FOLDER = "fsyncgate_out"
+"""The name under which a worker is told where the results go."""
 
-_NODE = re.compile(r"(?P<group>[^/]+)/[^/]+\.py::test_(?P<name>\w+)\[(?P<place>[^\]]+)\]$")
+_NODE = re.compile(r"::test_(?P<name>\w+)\[(?P<case>[^/\]]+/[^/\]]+/[^/\]]+/[^/\]]+/(?P=name))\]$")
 
 
 class Controller:
     """A pytest plugin that lives in the controlling process alone."""
 
     def __init__(self, out: Path, bench: Workbench) -> None:
-        """Begin the run in `out` and begin to fetch its kernels. Raises UsageError if `out` is taken."""
-        self._bench = bench
+        """Begin the run in `out` and begin to fetch its kernels.
+
+        Raises UsageError if `out` is taken, SetupError if it cannot be made or QEMU is missing.
+        """
+        installed()
+        self.bench = bench
         self.ledger = Ledger(out)
         self.listener: Callable[[str], None] = lambda _: None
         """Hears what goes on beside the cases; called from other threads too."""
+        self.trouble: FsyncgateError | None = None
+        """What kept the ledger from being written."""
+        bench.pool.say = self._say
         self._prefetcher = Prefetcher(list(bench.specs.values()), bench.cache, say=self._say)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self) -> Generator[None]:
+        """Let workers be started without their hearing of Ctrl-C: they begin to when they can bear it."""
+        worker.deaf()
+        try:
+            return (yield)
+        finally:
+            worker.listening()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker where the results go."""
+        node.workerinput[FOLDER] = str(self.ledger.store.folder)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take the plan from what was collected here, when there are no workers."""
@@ -48,10 +75,19 @@ class Controller:
         config.option.loadscopereorder = False
         return ByPlace(config, log)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write a result down as it comes."""
-        for result in results_of(report):
-            self.ledger.add(result)
+        """Write a result down as it comes; a case whose worker died has one too."""
+        found = results_of(report)
+        if not found and report.when not in {"setup", "call", "teardown"} and (case := case_of(report.nodeid)):
+            found = [unknown(_case(case), "The process that ran the case ended in mid-case.")]
+            carry(report, found[0])
+        try:
+            for result in found:
+                self.ledger.add(result)
+        except FsyncgateError as error:
+            self.trouble = self.trouble or error
+            pytest.exit(str(error), returncode=UNKNOWN)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -62,10 +98,21 @@ class Controller:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the ledger; unless pytest itself was stopped, the exit status is the verdicts'."""
         self._prefetcher.close()
-        self._note(self._bench.facts())
-        results = self.ledger.close()
+        self._note(self.bench.facts())
+        try:
+            results = self.ledger.close()
+        except FsyncgateError as error:
+            self.trouble = self.trouble or error
+            session.exitstatus = UNKNOWN
+            return
         if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and results:
             session.exitstatus = status(results, len(self.ledger.planned))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say where the results are."""
+        if self.trouble is not None:
+            terminalreporter.write_line(str(self.trouble))
+        terminalreporter.write_line(f"Results: {self.ledger.store.folder}")
 
     def pytest_unconfigure(self) -> None:
         """Stop fetching, however the session ends."""
@@ -82,6 +129,11 @@ class Controller:
         self.ledger.accelerator = self.ledger.accelerator or facts.get("accelerator", "")
 
 
+def carry(report: pytest.TestReport, result: Result) -> None:
+    """Put a result into a report, which takes it from a worker to the controlling process."""
+    report.user_properties = [*report.user_properties, (RESULT, msgspec.json.encode(result).decode())]
+
+
 def results_of(report: pytest.TestReport) -> list[Result]:
     """Return the result that a report carries, if it does."""
     return [
@@ -92,6 +144,11 @@ def results_of(report: pytest.TestReport) -> list[Result]:
 
 
 def case_of(nodeid: str) -> str:
-    """Return the case that a pytest node id stands for, or the empty string if it is none."""
+    """Return the id of the case that a pytest node id stands for, or the empty string if it is none."""
     found = _NODE.search(nodeid)
-    return f"{found['place']}/{found['group']}/{found['name']}" if found else ""
+    return found["case"] if found else ""
+
+
+def _case(case_id: str) -> Case:
+    kernel, filesystem, fault, scenario = case_id.split("/", 3)
+    return Case(scenario, kernel, filesystem, fault)

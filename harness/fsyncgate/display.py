@@ -1,11 +1,12 @@
 """A run as `fsyncgate qualify` shows it: a pytest plugin in the place of pytest's own terminal."""
 
+import os
 import sys
 
 import pytest
 
 from fsyncgate.controller import Controller, case_of, results_of
-from fsyncgate.errors import INTERRUPTED, UNKNOWN, USAGE
+from fsyncgate.errors import CONFORMS, INTERRUPTED, UNKNOWN, USAGE
 from fsyncgate.ledger import status
 from fsyncgate.model import Case, Result, Scenario
 from fsyncgate.report.terminal import reporter
@@ -14,21 +15,20 @@ from fsyncgate.report.terminal import reporter
 class Display:
     """Shows cases as they run, and knows in the end what the command's exit status is."""
 
-    def __init__(self, cases: list[Case], scenarios: dict[str, Scenario], form: str) -> None:
+    def __init__(
+        self, controller: Controller, cases: list[Case], scenarios: dict[str, Scenario], form: str
+    ) -> None:
         """Show the plan's cases on the standard output, in one of the reporter's formats."""
+        self._controller = controller
         self._planned = len(cases)
         self._results: list[Result] = []
         self._reporter = reporter(form, sys.stdout, cases, scenarios)
         self._troubles: list[str] = []
-        self._folder = ""
 
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
+    def pytest_sessionstart(self) -> None:
         """Begin to show."""
-        controller = session.config.pluginmanager.get_plugin("fsyncgate-controller")
-        assert isinstance(controller, Controller)
-        self._folder = str(controller.ledger.store.folder)
         self._reporter.start()
-        controller.listener = self._reporter.status
+        self._controller.listener = self._reporter.status
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Mark a case as running."""
@@ -49,15 +49,22 @@ class Display:
         if report.failed:
             self._troubles.append(report.longreprtext)
 
-    def pytest_internalerror(self, excrepr: object) -> None:
-        """Remember an error of our own."""
-        self._troubles.append(str(excrepr))
+    def pytest_internalerror(self, excrepr: object, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+        """Remember an error of our own. A reader of our output that has gone is none."""
+        if isinstance(excinfo.value, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        else:
+            self._troubles.append(str(excrepr))
+        return True
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         """Show the whole."""
+        self._controller.listener = lambda _: None
         self._reporter.stop()
-        print(f"\nResults: {self._folder}", file=sys.stderr)  # noqa: T201
+        if self._controller.trouble is not None:
+            self._troubles.append(f"fsyncgate: {self._controller.trouble}")
+        print(f"\nResults: {self._controller.ledger.store.folder}", file=sys.stderr)  # noqa: T201
         for trouble in self._troubles:
             print(trouble, file=sys.stderr)  # noqa: T201
 
@@ -68,7 +75,6 @@ class Display:
                 return INTERRUPTED
             case pytest.ExitCode.USAGE_ERROR:
                 return USAGE
-            case _ if self._troubles and not self._results:
-                return UNKNOWN
             case _:
-                return status(self._results, self._planned)
+                known = status(self._results, self._planned)
+                return UNKNOWN if self._troubles and known == CONFORMS else known

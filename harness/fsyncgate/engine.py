@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from fsyncgate.controller import Controller
 from fsyncgate.display import Display
-from fsyncgate.machine.qemu import installed
 from fsyncgate.places import place
 
 ARGUMENTS = (
@@ -15,12 +15,11 @@ ARGUMENTS = (
     "-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:faulthandler",
     "-p", "fsyncgate.plugin", "-p", "xdist.plugin",
 )  # fmt: skip
-"""No settings and no plugins but ours: what else is installed, or lies in the folders above, changes nothing."""
+"""No settings and no plugins but ours: what else is installed, or lies in folders above, changes nothing."""
 
 
-def run(arguments: Sequence[str], workers: int, display: Display) -> int:
-    """Run the scenarios in so many processes; return the command's exit status. Raises SetupError without QEMU."""
-    installed()
+def run(arguments: Sequence[str], workers: int, controller: Controller, display: Display) -> int:
+    """Run the scenarios in so many processes and return the command's exit status."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         os.environ.pop(name, None)
@@ -30,6 +29,7 @@ def run(arguments: Sequence[str], workers: int, display: Display) -> int:
     scenarios = str(place("scenarios"))
     side_by_side = ["-n", str(workers)] if workers > 1 else []
     code = pytest.main(
-        [*ARGUMENTS, "--rootdir", scenarios, *side_by_side, *arguments, scenarios], plugins=[display]
+        [*ARGUMENTS, "--rootdir", scenarios, *side_by_side, *arguments, scenarios],
+        plugins=[controller, display],
     )
     return display.exit_status(code)

@@ -7,18 +7,17 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from fsyncgate import catalogue
-from fsyncgate.controller import RESULT, Controller
-from fsyncgate.errors import CatalogueError, FsyncgateError
+from fsyncgate import catalogue, worker
+from fsyncgate.controller import FOLDER, Controller, carry
+from fsyncgate.errors import CatalogueError, FsyncgateError, UsageError
 from fsyncgate.inject.control import FaultControl
 from fsyncgate.kernels.catalogue import Spec, choose
 from fsyncgate.ledger import default_folder
 from fsyncgate.model import Case, Judgement, Scenario
 from fsyncgate.plan import Wanted, check_names, kernel_of, plan
-from fsyncgate.run import Run
+from fsyncgate.run import Run, unknown, why
 from fsyncgate.scenario import Observe
 from fsyncgate.storage.volume import Volume
 from fsyncgate.workbench import Workbench
@@ -52,17 +51,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if not files:
         return
     try:
-        specs = _specs(config)
-        out = Path(config.getoption("fsyncgate_out") or default_folder()).absolute()
-        # Workers get the options as they stand when they are started.
-        config.option.fsyncgate_out = str(out)
-        bench = config.stash[WORKBENCH] = Workbench(specs, out, fresh_boot=config.option.fresh_boot)
+        bench = config.stash[WORKBENCH] = _workbench(config)
         known = [name for file in files for name in catalogue.scenarios(file.parent)]
         check_names(_wanted(config), known, bench.filesystems, bench.faults)
-        if not hasattr(config, "workerinput") and not config.option.collectonly:
-            config.pluginmanager.register(Controller(out, bench), "fsyncgate-controller")
-    except FsyncgateError as error:
+    except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+    except FsyncgateError as error:
+        pytest.exit(str(error), returncode=error.exit_status)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -82,7 +77,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         )
     except FsyncgateError as error:
         raise pytest.UsageError(str(error)) from None
-    ids = [f"{case.kernel}/{case.filesystem}/{case.fault}" for case in cases]
+    ids = [case.id for case in cases]
     metafunc.parametrize("case", [(case, scenario) for case in cases], ids=ids, indirect=True)
 
 
@@ -155,10 +150,8 @@ def pytest_runtest_makereport(
         return report
     error = call.excinfo.value if call.excinfo else None
     run = item.stash.get(RUN, None)
-    if run is None:
-        return report
-    result = run.finish(error)
-    report.user_properties = [*report.user_properties, (RESULT, msgspec.json.encode(result).decode())]
+    result = unknown(case, why(error)) if run is None else run.finish(error)
+    carry(report, result)
     report.outcome = "passed" if result.verdict is Judgement.CONFORMS else "failed"
     report.longrepr = None if report.passed else f"{result.verdict}: {result.reason}\n{_again(case)}"
     return report
@@ -178,6 +171,21 @@ def _expectations(config: pytest.Config) -> list[Path]:
         for file in (sorted(place.rglob(EXPECTED)) if place.is_dir() else [place.parent / EXPECTED])
         if file.exists()
     ]
+
+
+def _workbench(config: pytest.Config) -> Workbench:
+    """Return the workbench of this process; in the controlling one, begin the run if nobody has."""
+    if (given := getattr(config, "workerinput", None)) is not None:
+        worker.begin()
+        return Workbench(_specs(config), Path(given[FOLDER]), fresh_boot=config.option.fresh_boot)
+    for plugin in config.pluginmanager.get_plugins():
+        if isinstance(plugin, Controller):
+            return plugin.bench
+    out = Path(config.option.fsyncgate_out or default_folder()).absolute()
+    bench = Workbench(_specs(config), out, fresh_boot=config.option.fresh_boot)
+    if not config.option.collectonly:
+        config.pluginmanager.register(Controller(out, bench))
+    return bench
 
 
 def _specs(config: pytest.Config) -> list[Spec]:

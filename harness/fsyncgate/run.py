@@ -1,6 +1,7 @@
 """One case from its machine to its verdict."""
 
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,21 @@ from fsyncgate.inject.dm import DeviceMapper
 from fsyncgate.machine.console import alarms
 from fsyncgate.machine.pool import Pool
 from fsyncgate.machine.snapshot import Machine
-from fsyncgate.model import Case, Fault, FileSystem, Kernel, KernelRecord, Result, Scenario, Verdict
+from fsyncgate.model import (
+    Case,
+    Fault,
+    FileSystem,
+    Judgement,
+    Kernel,
+    KernelRecord,
+    Result,
+    Scenario,
+    Verdict,
+)
 from fsyncgate.storage.stack import Stack
 from fsyncgate.storage.volume import Volume
 
-HISTORY, CONSOLE, COMMAND = "history.jsonl", "console.log", "qemu.argv"
+HISTORY, CONSOLE, COMMAND, TRACEBACK = "history.jsonl", "console.log", "qemu.argv", "traceback.txt"
 """What a case's folder holds."""
 
 
@@ -77,13 +88,17 @@ class Run:
         """End the case, with the error that cut it short if one did, and return its result."""
         self._phase("scenario")
         reason = self._why(error) if error else ""
-        for line in alarms(self.console_text()):
-            self._write(ConsoleSaid(self._recorder.now(), line.alarm, line.text))
-        self._write(Ended(self._recorder.now(), reason))
-        self._recorder.close()
-        self.stop()
-        events = read(self._folder / HISTORY)
-        verdict = judge(events, self._scenario, self._fault, self._filesystem.id)
+        try:
+            for line in alarms(self.console_text()):
+                self._write(ConsoleSaid(self._recorder.now(), line.alarm, line.text))
+            self._write(Ended(self._recorder.now(), reason))
+            events = read(self._folder / HISTORY)
+            verdict = judge(events, self._scenario, self._fault, self._filesystem.id)
+        except FsyncgateError as broken:
+            verdict = Verdict(Judgement.UNKNOWN, {}, None, 0, reason=reason or str(broken))
+        finally:
+            self._recorder.close()
+            self.stop()
         self._phase("check")
         return self._result(verdict)
 
@@ -110,10 +125,10 @@ class Run:
     def _why(self, error: BaseException) -> str:
         """Return in a sentence why the scenario did not come to its end."""
         if isinstance(error, MachineLost) and self._machine is not None:
-            return self._machine.qemu.why_lost(error).message
-        if isinstance(error, FsyncgateError):
-            return str(error)
-        return f"the scenario failed: {type(error).__name__}: {error}"
+            return why(self._machine.qemu.why_lost(error))
+        if not isinstance(error, FsyncgateError):
+            (self._folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
+        return why(error)
 
     def _write(self, event: Event) -> None:
         self._recorder.write(event)
@@ -140,6 +155,28 @@ class Run:
             seconds=round(time.monotonic() - self._began, 3),
             phases=dict(self.phases),
         )
+
+
+def unknown(case: Case, reason: str) -> Result:
+    """Return the result of a case that nothing is known of, not even its kernel."""
+    kernel = KernelRecord(case.kernel, "", "", "", "")
+    return Result(
+        case=case.id, scenario=case.scenario, kernel=kernel, filesystem=case.filesystem, fault=case.fault,
+        fired=0, observed={}, expected=None, verdict=Judgement.UNKNOWN, safe=None, reason=reason, because="",
+        seconds=0.0,
+    )  # fmt: skip
+
+
+def why(error: BaseException | None) -> str:
+    """Return in a sentence why a scenario did not come to its end; None: it asked for no machine."""
+    if error is None:
+        return "the scenario takes neither 'volume' nor 'fault' nor 'observe'"
+    if isinstance(error, FsyncgateError):
+        return str(error)
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.name.startswith("test_")]
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    said = str(error).strip().partition("\n")[0]
+    return f"the scenario failed: {type(error).__name__}{f': {said}' if said else ''}{place}"
 
 
 def _versions(stack: Stack) -> dict[str, str]:

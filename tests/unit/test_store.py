@@ -70,8 +70,8 @@ def test_a_line_has_the_fields_in_their_documented_order_and_null_for_none(store
         "safe",
         "reason",
         "because",
-        "lesson",
         "seconds",
+        "lesson",
         "phases",
     ]
     assert b'"expected":null' in line and b'"safe":null' in line and line.endswith(b"}\n")
