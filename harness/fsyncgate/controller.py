@@ -79,7 +79,8 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write a result down as it comes; a case whose worker died has one too."""
         found = results_of(report)
-        if not found and report.when not in {"setup", "call", "teardown"} and (case := case_of(report.nodeid)):
+        died = report.when not in {"setup", "call", "teardown"}
+        if died and (case := case_of(report.nodeid)):
             found = [unknown(_case(case), "The process that ran the case ended in mid-case.")]
             carry(report, found[0])
         try:

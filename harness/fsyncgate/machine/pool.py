@@ -50,7 +50,7 @@ class Pool:
         self._cache = cache
         self._modules = DRIVERS + [name for filesystem in filesystems for name in filesystem.modules]
         self._fresh_boot = fresh_boot
-        self._say = say
+        self.say = say
         self.recipes: dict[str, Recipe] = {}
         self.boots = 0
 
@@ -80,7 +80,7 @@ class Pool:
             try:
                 return snapshot.restore(disk, console)
             except MachineLost as error:
-                self._say(f"restoring '{kernel.id}' failed ({error.message}); booting it instead")
+                self.say(f"restoring '{kernel.id}' failed ({error.message}); booting it instead")
         with self._cache.temporary() as work:
             self.boots += 1
             boot = recipe.boot(memory=work / "memory", private=False, disk=disk, console=console)
@@ -92,7 +92,7 @@ class Pool:
             with self._cache.lock(f"machine-{kernel.id}"):
                 if not snapshot.saved():
                     self._room()
-                    self._say(f"booting '{kernel.id}'")
+                    self.say(f"booting '{kernel.id}'")
                     self.boots += 1
                     snapshot.save(self._cache, prepare, console)
         return snapshot
