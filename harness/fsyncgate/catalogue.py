@@ -20,7 +20,8 @@ _T = TypeVar("_T")
 _ROW = ("kernel", "filesystem", "fault", "safe", "because", "commit", "lesson")
 """Keys of an expectation that are no observation."""
 
-_COMMIT = r'^[0-9a-f]{12} \(".+"\) \(in v\d+\.\d+\)'
+_COMMIT = r'^([0-9a-f]{12} \(".+"\) \(in v\d+\.\d+(\.\d+)?\))?$'
+"""How a commit of the kernel is cited: 0123456789ab ("subject") (in vX.Y)."""
 
 
 def filesystems(file: Path | None = None) -> dict[str, FileSystem]:
@@ -79,7 +80,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     filesystem: str | tuple[str, ...] = ()
     fault: str | tuple[str, ...] = ()
     safe: bool | None = None
-    commit: str = ""
+    commit: Annotated[str, Meta(pattern=_COMMIT)] = ""
     lesson: str = ""
 
 

@@ -186,7 +186,7 @@ def _decoded(path: Path, lines: list[bytes]) -> Iterable[Event]:
     for number, line in enumerate(lines, 1):
         try:
             yield decoder.decode(line)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             if number == len(lines):
                 return  # the writer was cut off in mid-line; what is missing then is the end
             raise UsageError(f"Line {number} of '{path}' is no event: {error}.") from None

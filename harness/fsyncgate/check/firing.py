@@ -38,12 +38,15 @@ def fired(fault: Fault, armed: Armed, done: Sequence[BlockDone]) -> int:
 def strays(fault: Fault, armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:
     """Return the errors in a window that the fault does not account for.
 
-    An error that a lower device reported travels up: on `volume` and `fault` it is no second one.
+    An error that a lower device reported travels up: on `volume` and `fault` it is no second one. An errno
+    that is not the fault's came from elsewhere.
     """
     return [event for event in done if event.error and not _explained(fault, armed, event)]
 
 
 def _explained(fault: Fault, armed: Armed, event: BlockDone) -> bool:
+    if event.error != fault.errno:
+        return False
     if event.device == "volume":
         return True
     if event.device == "fault" and fault.operation == "flush":
