@@ -5,7 +5,7 @@ Every error is a CatalogueError that names the file and the key.
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import msgspec
 from msgspec import Meta
@@ -39,7 +39,7 @@ class _FaultFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: str
     models: str
     errno: str = ""
-    mechanism: str = "dm"
+    mechanism: Literal["dm", "blkdebug"] = "dm"
     persistence: Annotated[tuple[Persistence, ...], Meta(min_length=1)] = (Persistence.UNTIL_HEALED,)
 
 

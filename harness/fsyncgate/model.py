@@ -94,7 +94,7 @@ class Expectation(msgspec.Struct, frozen=True):
     fault: tuple[str, ...] = ()
     commit: str = ""
     lesson: str = ""
-    """What the summary says of a kernel that conforms and is unsafe: a predicate, whose subject is the place."""
+    """What the summary says of a place that conforms and is unsafe: a predicate."""
 
 
 class Scenario(msgspec.Struct, frozen=True):

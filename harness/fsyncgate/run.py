@@ -14,7 +14,7 @@ from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Began, ConsoleSaid, Ended, Event, Observed, Recorder, read
 from fsyncgate.images.filesystem import Image
 from fsyncgate.inject.control import FaultControl
-from fsyncgate.inject.dm import DeviceMapper
+from fsyncgate.inject.mechanisms import MECHANISMS
 from fsyncgate.machine.console import alarms
 from fsyncgate.machine.pool import Pool
 from fsyncgate.machine.snapshot import Machine
@@ -29,7 +29,6 @@ from fsyncgate.model import (
     Scenario,
     Verdict,
 )
-from fsyncgate.storage.stack import Stack
 from fsyncgate.storage.volume import Volume
 
 HISTORY, CONSOLE, COMMAND, TRACEBACK = "history.jsonl", "console.log", "qemu.argv", "traceback.txt"
@@ -69,12 +68,13 @@ class Run:
         self._phase("machine")
         try:
             actor = machine.guest.root
-            stack = Stack(actor)
-            self._write(Began(0.0, self.case.id, self._kernel, _versions(stack)))
-            tracer = Tracer(actor, Parser(lambda: stack.devices, Cached()))
+            mechanism = MECHANISMS[self._fault.mechanism](machine)
+            layers = mechanism.layers
+            self._write(Began(0.0, self.case.id, self._kernel, layers.targets))
+            tracer = Tracer(actor, Parser(lambda: layers.devices, Cached()))
             witness = Witness(self._recorder, tracer)
-            self.volume = Volume(actor, witness, stack, self._filesystem, image.journal)
-            self.fault = FaultControl(self._fault, DeviceMapper(stack), witness)
+            self.volume = Volume(actor, witness, layers, self._filesystem, image.journal)
+            self.fault = FaultControl(self._fault, mechanism, witness)
             tracer.drain(0.0)  # what the mount did belongs to no scenario
         except MachineLost as error:
             raise machine.qemu.why_lost(error) from None
@@ -177,7 +177,3 @@ def why(error: BaseException | None) -> str:
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     said = str(error).strip().partition("\n")[0]
     return f"the scenario failed: {type(error).__name__}{f': {said}' if said else ''}{place}"
-
-
-def _versions(stack: Stack) -> dict[str, str]:
-    return {name: ".".join(map(str, version)) for name, version in stack.mapper.targets().items()}

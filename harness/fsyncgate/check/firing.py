@@ -41,7 +41,23 @@ def strays(fault: Fault, armed: Armed, done: Sequence[BlockDone]) -> list[BlockD
     An error that a lower device reported travels up: on `volume` and `fault` it is no second one. An errno
     that is not the fault's came from elsewhere.
     """
-    return [event for event in done if event.error and not _explained(fault, armed, event)]
+    failed = [event for event in done if event.error]
+    return [
+        event
+        for event, before in zip(failed, [None, *failed], strict=False)
+        if not (_explained(fault, armed, event) or _waited_for(event, before))
+    ]
+
+
+def _waited_for(event: BlockDone, before: BlockDone | None) -> bool:
+    """Tell whether a disk's write failed with the flush that it asked for (block/blk-flush.c)."""
+    return (
+        before is not None
+        and before.error == event.error
+        and event.device == before.device == "disk"
+        and before.rwbs.startswith("F")
+        and event.rwbs.startswith("W")
+    )
 
 
 def _explained(fault: Fault, armed: Armed, event: BlockDone) -> bool:
@@ -51,18 +67,24 @@ def _explained(fault: Fault, armed: Armed, event: BlockDone) -> bool:
         return True
     if event.device == "fault" and fault.operation == "flush":
         return "F" in event.rwbs
-    return event.device in {"fault", "catcher"} and _is_hit(fault, armed, event)
+    return event.device == _source(fault) and _is_hit(fault, armed, event)
 
 
 def _is_firing(fault: Fault, armed: Armed, event: BlockDone) -> bool:
-    source = "catcher" if fault.operation == "flush" else "fault"
-    return event.device == source and event.error == fault.errno and _is_hit(fault, armed, event)
+    return event.device == _source(fault) and event.error == fault.errno and _is_hit(fault, armed, event)
+
+
+def _source(fault: Fault) -> str:
+    """Return the device at which a fault is made, and so first seen."""
+    if fault.mechanism == "blkdebug":
+        return "disk"
+    return "catcher" if fault.operation == "flush" else "fault"
 
 
 def _is_hit(fault: Fault, armed: Armed, event: BlockDone) -> bool:
     """Tell whether the request is one the fault is aimed at; the `error` target fails reads as well."""
     if fault.operation == "flush":
-        return event.device == "catcher"
+        return event.rwbs.startswith("F") or event.device == "catcher"
     if fault.target == "any":
         return "W" in event.rwbs or "F" in event.rwbs
     return _overlaps(event, armed.sectors)

@@ -86,7 +86,10 @@ class Parser:
             return None
         number = -int(found["error"])
         error = errno.errorcode.get(number, str(number)) if number else ""
-        return BlockDone(at, clock, device, found["rwbs"], int(found["sector"]), int(found["sectors"]), error)
+        sectors = int(found["sectors"])
+        # A flush has no sector; a disk's own request says so with the highest number there is.
+        sector = int(found["sector"]) if sectors else 0
+        return BlockDone(at, clock, device, found["rwbs"], sector, sectors, error)
 
 
 def _pages(found: re.Match[str]) -> int:

@@ -10,11 +10,17 @@ from fsyncgate.guest.tracing import KernelEvent
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Armed, BlockDone, Healed
 from fsyncgate.model import Fault, Persistence
+from fsyncgate.storage.disk import Layers
 from fsyncgate.storage.place import Place
 
 
 class Mechanism(Protocol):
-    """What a file of `inject/` provides."""
+    """What a file of `inject/` provides: made from a machine, it knows the block devices of its own."""
+
+    @property
+    def layers(self) -> Layers:
+        """The block devices from the disk up to what is mounted."""
+        ...
 
     def arm(self, fault: Fault, place: Place) -> None:
         """Make the fault. Raises Unsupported if this machine cannot."""

@@ -1,9 +1,11 @@
 """Faults by device-mapper, in the guest: `error`, and `flakey` with error_writes or drop_writes."""
 
 from fsyncgate.errors import Unsupported
+from fsyncgate.machine.snapshot import Machine
 from fsyncgate.model import Fault
+from fsyncgate.storage.disk import SECTORS, UNUSED
 from fsyncgate.storage.place import Place
-from fsyncgate.storage.stack import SECTORS, UNUSED, Stack
+from fsyncgate.storage.stack import Stack
 from fsyncgate.storage.table import Segment, carved, failing, flaky
 
 CATCHER = "catcher"
@@ -13,14 +15,13 @@ CATCHER = "catcher"
 class DeviceMapper:
     """Swaps the table of the device below the volume."""
 
-    def __init__(self, stack: Stack) -> None:
-        """Use the devices of `stack`."""
-        self._stack = stack
-        self._targets = stack.mapper.targets()
+    def __init__(self, machine: Machine) -> None:
+        """Build the devices in the guest. Raises Unsupported if its kernel has no device-mapper."""
+        self.layers = self._stack = Stack(machine.guest.root)
 
     def arm(self, fault: Fault, place: Place) -> None:
         """Lay the table that fails as the fault says. Raises Unsupported without the target."""
-        disk = self._stack.disk
+        disk = self._stack.disk.number
         ranges = list(place.sectors)
         match fault.operation, fault.target:
             case "write", "any":
@@ -62,5 +63,5 @@ class DeviceMapper:
         )
 
     def _need(self, target: str) -> None:
-        if target not in self._targets:
+        if target not in self._stack.targets:
             raise Unsupported(f"This kernel has no device-mapper target '{target}'.")

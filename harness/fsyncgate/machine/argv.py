@@ -14,6 +14,9 @@ DISK = 512 * 2**20
 SPARE = 2**20
 """Bytes at the end of that disk that belong to no file system."""
 
+DISK_ID = "broken-disk"
+"""QEMU's name of the device."""
+
 DISK_SERIAL = "fsyncgate"
 """The guest finds its disk by this serial: names such as `vda` may shuffle between boots."""
 
@@ -102,7 +105,7 @@ def _disk(image: str | None) -> list[str]:
     on_error = "werror=report,rerror=report"
     return [
         *backend,
-        "-device", f"virtio-blk-pci,drive=disk,serial={DISK_SERIAL},write-cache=on,{on_error}",
+        "-device", f"virtio-blk-pci,id={DISK_ID},drive=disk,serial={DISK_SERIAL},write-cache=on,{on_error}",
     ]  # fmt: skip
 
 

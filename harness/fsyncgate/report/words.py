@@ -77,8 +77,8 @@ def _lessons(results: Sequence[Result]) -> list[str]:
     for result in results:
         asked.setdefault(result.scenario, defaultdict(set))[_place(result)].add(result.fault)
         if unsafe(result):
-            lesson = (result.scenario, result.lesson)
-            found.setdefault(lesson, defaultdict(set))[_place(result)].add(result.fault)
+            taught = (result.scenario, result.lesson)
+            found.setdefault(taught, defaultdict(set))[_place(result)].add(result.fault)
     sentences: list[str] = []
     for (name, lesson), places in found.items():
         by_faults: defaultdict[tuple[str, ...], list[Place]] = defaultdict(list)

@@ -4,17 +4,10 @@ The fault sits in a device of its own, below the one that is mounted: so the blo
 each request that failed as it comes back from there, even one whose error is lost on its way up.
 """
 
-from fsyncgate.errors import GuestError
 from fsyncgate.guest.actor import Actor
-from fsyncgate.guest.files import names, read_file
-from fsyncgate.machine.argv import DISK, DISK_SERIAL, SPARE
 from fsyncgate.storage.devicemapper import Mapper
-from fsyncgate.storage.table import Range, Segment, linear
-
-SECTOR = 512
-SECTORS = DISK // SECTOR
-UNUSED: Range = ((DISK - SPARE) // SECTOR, SPARE // SECTOR)
-"""Sectors behind the end of every file system: a place to catch flushes without touching data."""
+from fsyncgate.storage.disk import SECTORS, Disk
+from fsyncgate.storage.table import Segment, linear
 
 
 class Stack:
@@ -22,26 +15,20 @@ class Stack:
 
     def __init__(self, actor: Actor) -> None:
         """Build them. Raises Unsupported without device-mapper, GuestError without the disk."""
-        self._actor = actor
         self.mapper = Mapper(actor)
-        name = _disk(actor)
-        self.disk_path = f"/dev/{name}"
-        self._disk = read_file(actor, f"/sys/block/{name}/dev").strip()
-        self._fault = self.mapper.create("fault", linear(self._disk, SECTORS))
+        self.disk = Disk(actor)
+        self.disk_path = self.disk.disk_path
+        self._fault = self.mapper.create("fault", linear(self.disk.number, SECTORS))
         self._volume = self.mapper.create("volume", linear(self._fault, SECTORS))
         self.extra: dict[str, str] = {}
         self.volume_path = f"/dev/dm-{self._volume.partition(':')[2]}"
-
-    @property
-    def disk(self) -> str:
-        """Return the disk's number as `major:minor`, for tables."""
-        return self._disk
+        self.targets = {name: ".".join(map(str, numbers)) for name, numbers in self.mapper.targets().items()}
 
     @property
     def devices(self) -> dict[str, str]:
         """Return `major,minor`, as the tracepoints write it, with the device's role."""
-        roles = {"disk": self._disk, "fault": self._fault, "volume": self._volume, **self.extra}
-        return {number.replace(":", ","): role for role, number in roles.items()}
+        roles = {"fault": self._fault, "volume": self._volume, **self.extra}
+        return self.disk.devices | {number.replace(":", ","): role for role, number in roles.items()}
 
     def lay(self, table: list[Segment]) -> None:
         """Put a table under the `fault` device."""
@@ -49,7 +36,7 @@ class Stack:
 
     def mend(self) -> None:
         """Let everything through again."""
-        self.lay(linear(self._disk, SECTORS))
+        self.lay(linear(self.disk.number, SECTORS))
 
     def hold(self) -> None:
         """Let every request wait below the volume until `release`, or until a table is laid."""
@@ -68,11 +55,3 @@ class Stack:
         """Remove a device that was added."""
         self.mapper.remove(role)
         del self.extra[role]
-
-
-def _disk(actor: Actor) -> str:
-    """Return the name of the disk with our serial: names shuffle between boots, serials do not."""
-    for name in names(actor, "/sys/block"):
-        if name.startswith("vd") and read_file(actor, f"/sys/block/{name}/serial") == DISK_SERIAL:
-            return name
-    raise GuestError(f"The guest has no disk with the serial '{DISK_SERIAL}'.")

@@ -14,8 +14,8 @@ from fsyncgate.guest.witness import Witness
 from fsyncgate.history import ContentSeen, Outcome, PageSeen
 from fsyncgate.model import FileSystem
 from fsyncgate.storage import extents
+from fsyncgate.storage.disk import SECTOR, SECTORS, UNUSED, Layers
 from fsyncgate.storage.place import Place
-from fsyncgate.storage.stack import SECTOR, SECTORS, UNUSED, Stack
 from fsyncgate.storage.table import Range, without
 
 MOUNT = "/mnt"
@@ -28,12 +28,17 @@ class Volume:
     """A mounted file system on the disk that is broken."""
 
     def __init__(
-        self, actor: Actor, witness: Witness, stack: Stack, filesystem: FileSystem, journal: tuple[Range, ...]
+        self,
+        actor: Actor,
+        witness: Witness,
+        layers: Layers,
+        filesystem: FileSystem,
+        journal: tuple[Range, ...],
     ) -> None:
         """Mount it; `actor` does what belongs to no process of the scenario."""
         self._actor = actor
         self._witness = witness
-        self._stack = stack
+        self._layers = layers
         self._filesystem = filesystem
         self._journal = journal
         self._processes: list[Process] = []
@@ -86,11 +91,11 @@ class Volume:
     @contextmanager
     def held(self) -> Generator[None]:
         """Let every request of the file system wait below it, until a fault is armed or the end."""
-        self._stack.hold()
+        self._layers.hold()
         try:
             yield
         finally:
-            self._stack.release()
+            self._layers.release()
             self._witness.look()
 
     def remount(self) -> None:
@@ -122,7 +127,7 @@ class Volume:
 
     def read_disk(self, byte: int) -> bytes:
         """Return the block at that byte of the disk, past the page cache and below the fault."""
-        disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDONLY | O_DIRECT, 0).must(
+        disk = self._actor.call("openat", AT_FDCWD, self._layers.disk_path, O_RDONLY | O_DIRECT, 0).must(
             "open the disk"
         )
         answer = self._actor.call("pread64", disk, Out(BLOCK), BLOCK, byte)
@@ -132,7 +137,7 @@ class Volume:
 
     def write_disk(self, byte: int, block: bytes) -> None:
         """Put a block at that byte of the disk, behind the back of everything above it."""
-        disk = self._actor.call("openat", AT_FDCWD, self._stack.disk_path, O_RDWR | O_DIRECT, 0).must(
+        disk = self._actor.call("openat", AT_FDCWD, self._layers.disk_path, O_RDWR | O_DIRECT, 0).must(
             "open the disk"
         )
         for at in range(0, len(block), _PIECE):
@@ -175,7 +180,7 @@ class Volume:
 
     def _mount(self) -> str:
         fs = self._filesystem
-        return self._actor.call("mount", self._stack.volume_path, MOUNT, fs.type, 0, fs.options).error
+        return self._actor.call("mount", self._layers.volume_path, MOUNT, fs.type, 0, fs.options).error
 
     def _start(self, parent: Actor | None) -> Process:
         name = chr(ord("A") + len(self._processes))

@@ -1,0 +1,10 @@
+"""The mechanisms by the names that `faults/*.toml` calls them."""
+
+from collections.abc import Callable, Mapping
+
+from fsyncgate.inject.blkdebug import Blkdebug
+from fsyncgate.inject.control import Mechanism
+from fsyncgate.inject.dm import DeviceMapper
+from fsyncgate.machine.snapshot import Machine
+
+MECHANISMS: Mapping[str, Callable[[Machine], Mechanism]] = {"dm": DeviceMapper, "blkdebug": Blkdebug}

@@ -1,0 +1,72 @@
+"""The disk that is broken, as the guest has it."""
+
+from typing import Protocol
+
+from fsyncgate.errors import GuestError, Unsupported
+from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.files import names, read_file
+from fsyncgate.machine.argv import DISK, DISK_SERIAL, SPARE
+from fsyncgate.storage.table import Range
+
+SECTOR = 512
+SECTORS = DISK // SECTOR
+UNUSED: Range = ((DISK - SPARE) // SECTOR, SPARE // SECTOR)
+"""Sectors behind the end of every file system: a place to catch flushes without touching data."""
+
+
+class Layers(Protocol):
+    """The block devices from the disk up to what is mounted."""
+
+    disk_path: str
+    """The disk itself, below every fault that is made in the guest."""
+    volume_path: str
+    """What is mounted."""
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """Return `major,minor`, as the tracepoints write it, with the device's role."""
+        ...
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """Return the versions of the device-mapper targets, where there is one."""
+        ...
+
+    def hold(self) -> None:
+        """Let every request wait below the volume until `release`, or until a fault is armed."""
+        ...
+
+    def release(self) -> None:
+        """Let the requests go on that waited."""
+        ...
+
+
+class Disk:
+    """The disk with nothing upon it: its own layers, for faults that are made outside of the guest."""
+
+    def __init__(self, actor: Actor) -> None:
+        """Find it by its serial: names shuffle between boots. Raises GuestError without it."""
+        name = _name(actor)
+        self.disk_path = self.volume_path = f"/dev/{name}"
+        self.number = read_file(actor, f"/sys/block/{name}/dev").strip()
+        """`major:minor`, for tables."""
+        self.targets: dict[str, str] = {}
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """Return the disk alone."""
+        return {self.number.replace(":", ","): "disk"}
+
+    def hold(self) -> None:
+        """Raise Unsupported: only device-mapper can hold requests."""
+        raise Unsupported("Requests to a bare disk cannot be held.")
+
+    def release(self) -> None:
+        """Do nothing: nothing is held."""
+
+
+def _name(actor: Actor) -> str:
+    for name in names(actor, "/sys/block"):
+        if name.startswith("vd") and read_file(actor, f"/sys/block/{name}/serial") == DISK_SERIAL:
+            return name
+    raise GuestError(f"The guest has no disk with the serial '{DISK_SERIAL}'.")
