@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 _ROW = ("kernel", "filesystem", "fault", "safe", "because", "commit", "lesson")
 """Keys of an expectation that are no observation."""
 
-_COMMIT = r'^([0-9a-f]{12} \(".+"\) \(in v\d+\.\d+(\.\d+)?\))?$'
+_COMMIT = r'^([0-9a-f]{12} \(".+"\) \(in v\d+\.\d+(\.\d+)?(, v\d+\.\d+(\.\d+)?)*\))?$'
 """How a commit of the kernel is cited: 0123456789ab ("subject") (in vX.Y)."""
 
 
