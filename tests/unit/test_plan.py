@@ -123,21 +123,29 @@ def test_options_that_exclude_each_other_leave_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "said", "hint"),
     [
-        (Wanted(filesystems=["ext5"]), "There is no file system 'ext5'. Hint: there are ext4-ordered, xfs, btrfs."),
-        (Wanted(faults=["data-oops"]), "There is no fault 'data-oops'. Hint: there are none, data-eio, flush-eio."),
+        (
+            Wanted(filesystems=["ext5"]),
+            "There is no file system 'ext5'.",
+            "there are ext4-ordered, xfs, btrfs.",
+        ),
+        (
+            Wanted(faults=["data-oops"]),
+            "There is no fault 'data-oops'.",
+            "there are none, data-eio, flush-eio.",
+        ),
         (
             Wanted(scenarios=["first"]),
-            "There is no scenario 'first'. Hint: there are reporting/first_fsync, reporting/healthy_disk, "
-            "retrying/page_state.",
+            "There is no scenario 'first'.",
+            "there are reporting/first_fsync, reporting/healthy_disk, retrying/page_state.",
         ),
     ],
-)  # fmt: skip
-def test_a_name_that_is_not_there_is_told_with_those_that_are(wanted: Wanted, said: str) -> None:
+)
+def test_a_name_that_is_not_there_is_told_with_those_that_are(wanted: Wanted, said: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
         check_names(wanted, SCENARIOS, FILESYSTEMS, FAULTS)
-    assert str(caught.value) == said
+    assert (caught.value.message, caught.value.hint) == (said, hint)
 
 
 def test_names_that_are_there_are_accepted() -> None:
