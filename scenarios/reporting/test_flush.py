@@ -9,6 +9,7 @@ def test_failed_flush(volume: Volume, fault: Fault, observe: Observe) -> None:
     opened = file.open()
     other = file.open()
     opened.write(NEW)
+    file.write_out()
     with fault.on(volume.flushes):
         observe(committing=opened.fsync(), nothing_to_commit=opened.fsync(), other_file=other.fsync())
     observe(healed=opened.fsync())

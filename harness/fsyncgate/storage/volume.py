@@ -223,6 +223,18 @@ class File:
         """Where a write to this file's bytes will go; asked before it is made."""
         return self._volume.data_of(self.path)
 
+    def write_out(self) -> None:
+        """Let the file's data be written, and its metadata not: what a direct read of the file asks for.
+
+        It also waits for what btrfs does after a write in a work queue (the ordered extent), which would
+        otherwise race with the next fsync.
+        """
+        descriptor = self._actor.call("openat", AT_FDCWD, self.path, O_RDONLY | O_DIRECT, 0)
+        descriptor.must(f"open '{self.path}' past the cache")
+        self._actor.call("pread64", descriptor.value, Out(BLOCK), BLOCK, 0).must(f"read '{self.path}'")
+        self._actor.call("close", descriptor.value)
+        self._witness.look()
+
     def hot(self, *, at: int = 0) -> str:
         """Return the name of the block at offset `at` as a reader finds it now."""
         return self._seen("hot", at, self._read(at))
