@@ -154,12 +154,12 @@ class Cache:
     def publish(self, made: Path, final: Path) -> None:
         """Sync `made` (a file or a folder of `temporary`) and rename it to `final`.
 
-        A folder that is already at `final` is replaced: hold a lock, for its readers lose it.
+        What is already at `final` is replaced: hold a lock if it is a folder, for its readers lose it.
         """
         with self.telling():
             final.parent.mkdir(parents=True, exist_ok=True)
             _sync_tree(made)
-            if final.is_dir() and not final.is_symlink():
+            if os.path.lexists(final) and (made.is_dir() or final.is_dir()):
                 with self.temporary() as aside:
                     final.rename(aside / "old")
                     made.rename(final)

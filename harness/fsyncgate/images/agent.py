@@ -7,6 +7,7 @@ from pathlib import Path
 from fsyncgate.cache import Cache
 from fsyncgate.errors import SetupError
 from fsyncgate.places import place
+from fsyncgate.shelf import Shelf
 
 
 def agent(cache: Cache) -> Path:
@@ -16,13 +17,8 @@ def agent(cache: Cache) -> Path:
     for file in sorted(source.iterdir()):
         if file.is_file():
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    program = cache.folder("agent") / f"agent-{digest.hexdigest()[:16]}"
-    with cache.lock("agent"):
-        if not program.exists():
-            with cache.temporary() as work:
-                _make(source, work / "agent")
-                cache.publish(work / "agent", program)
-    return program
+    name = f"agent-{digest.hexdigest()[:16]}"
+    return Shelf(cache, "agent").get(name, lambda work: _make(source, work / "agent")) / "agent"
 
 
 def _make(source: Path, out: Path) -> None:

@@ -13,6 +13,7 @@ from fsyncgate.cache import Cache
 from fsyncgate.errors import SetupError
 from fsyncgate.machine.argv import DISK, SPARE
 from fsyncgate.model import FileSystem
+from fsyncgate.shelf import Shelf
 
 SECTOR = 512
 
@@ -33,14 +34,7 @@ def image(filesystem: FileSystem, cache: Cache) -> Image:
     key = hashlib.sha256(
         msgspec.json.encode([filesystem.mkfs, filesystem.newer, _version(filesystem), DISK, SPARE])
     ).hexdigest()[:16]
-    folder = cache.folder("filesystems") / f"{filesystem.id}-{key}"
-    with cache.lock(f"filesystem-{filesystem.id}"):
-        if not folder.exists():
-            with cache.temporary() as work:
-                made = work / folder.name
-                made.mkdir()
-                _make(filesystem, made)
-                cache.publish(made, folder)
+    folder = Shelf(cache, "filesystems").get(f"{filesystem.id}-{key}", lambda work: _make(filesystem, work))
     record = msgspec.json.decode((folder / "journal.json").read_bytes(), type=list[Range])
     return Image(str(folder / "image"), tuple(record))
 

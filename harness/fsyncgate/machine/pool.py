@@ -15,8 +15,9 @@ from fsyncgate.images.agent import agent
 from fsyncgate.machine.accelerator import accelerator
 from fsyncgate.machine.argv import MEMORY
 from fsyncgate.machine.qemu import version
-from fsyncgate.machine.snapshot import Machine, Recipe, Snapshot, booted
+from fsyncgate.machine.snapshot import CONSOLE, Machine, Recipe, booted, restored, save
 from fsyncgate.model import FileSystem, Kernel
+from fsyncgate.shelf import Shelf
 
 DRIVERS = ["virtio_pci", "virtio_blk", "virtio_console", "dm_mod", "dm_flakey"]
 """Modules that every guest needs; file systems add theirs."""
@@ -34,6 +35,10 @@ An interval of 0 would do the opposite: the flusher is then woken at once, and a
 written little so far has a background threshold of about nothing (wb_over_bg_thresh).
 """
 
+_ARCHIVE = "initramfs.cpio"
+_TRIES = 2
+"""A machine is restored; if that fails, from files that have been looked at again."""
+
 
 class Pool:
     """Gives machines; counts the boots it took."""
@@ -48,6 +53,7 @@ class Pool:
     ) -> None:
         """`fresh_boot` boots every machine anew instead of restoring it; `say` hears of long work."""
         self._cache = cache
+        self._machines = Shelf(cache, "machines")
         self._modules = DRIVERS + [name for filesystem in filesystems for name in filesystem.modules]
         self._fresh_boot = fresh_boot
         self.say = say
@@ -62,7 +68,7 @@ class Pool:
                 kernel.image,
                 _digest(Path(kernel.image)),
                 str(archive),
-                archive.stem.rpartition("-")[2],
+                archive.parent.name.rpartition("-")[2],
                 accelerator(kernel, self._cache),
                 version(),
                 repr((SETTINGS, tracing.BLOCK, tracing.ERRSEQ, tracing.CACHE)),
@@ -72,43 +78,46 @@ class Pool:
     def machine(self, kernel: Kernel, disk: str, console: Path) -> Machine:
         """Return a clean machine with `disk` in it. Raises MachineLost if none comes up.
 
-        A snapshot that cannot be restored is no reason to know less: the machine is booted instead.
+        A saved machine that cannot be restored, even when its files have been looked at again, is no
+        reason to know less: the machine is booted instead.
         """
         recipe = self.recipe(kernel)
-        if not self._fresh_boot:
-            snapshot = self._snapshot(recipe, kernel, console)
+        name = f"{kernel.id}-{recipe.key()}"
+        for _ in range(0 if self._fresh_boot else _TRIES):
+            saved = self._machines.get(name, lambda work: self._save(kernel, recipe, work, console))
             try:
-                return snapshot.restore(disk, console)
+                return restored(recipe, saved, disk, console)
             except MachineLost as error:
-                self.say(f"restoring '{kernel.id}' failed ({error.message}); booting it instead")
+                self.say(f"restoring '{kernel.id}' failed: {error.message}")
+                self._machines.doubt(name)
+                console.write_bytes(b"")  # what it said belongs to no case
+        self._room()
         with self._cache.temporary() as work:
             self.boots += 1
             boot = recipe.boot(memory=work / "memory", private=False, disk=disk, console=console)
             return booted(recipe, boot, prepare)
 
-    def _snapshot(self, recipe: Recipe, kernel: Kernel, console: Path) -> Snapshot:
-        snapshot = Snapshot(recipe, self._cache.folder("machines") / f"{kernel.id}-{recipe.key()}")
-        if not snapshot.saved():
-            with self._cache.lock(f"machine-{kernel.id}"):
-                if not snapshot.saved():
-                    self._room()
-                    self.say(f"booting '{kernel.id}'")
-                    self.boots += 1
-                    snapshot.save(self._cache, prepare, console)
-        return snapshot
+    def _save(self, kernel: Kernel, recipe: Recipe, folder: Path, console: Path) -> None:
+        self._room()
+        self.say(f"booting '{kernel.id}'")
+        self.boots += 1
+        try:
+            save(recipe, folder, prepare)
+        except MachineLost:
+            shutil.copyfile(folder / CONSOLE, console)
+            raise
 
     def _initramfs(self, kernel: Kernel) -> Path:
         program = agent(self._cache)
         modules = Path(kernel.modules) if kernel.modules else None
-        inputs = [program.name, kernel.sha256, kernel.release, *self._modules]
+        inputs = [program.parent.name, kernel.sha256, kernel.release, *self._modules]
         key = hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
-        archive = self._cache.folder("initramfs") / f"{kernel.id}-{key}.cpio"
-        with self._cache.lock(f"initramfs-{kernel.id}"):
-            if not archive.exists():
-                with self._cache.temporary() as work:
-                    initramfs.build(program, modules, self._modules, work / archive.name)
-                    self._cache.publish(work / archive.name, archive)
-        return archive
+        shelf = Shelf(self._cache, "initramfs")
+        folder = shelf.get(
+            f"{kernel.id}-{key}",
+            lambda work: initramfs.build(program, modules, self._modules, work / _ARCHIVE),
+        )
+        return folder / _ARCHIVE
 
     def _room(self) -> None:
         """Raise SetupError unless a machine's memory fits: QEMU would die of it without a word."""

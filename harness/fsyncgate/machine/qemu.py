@@ -1,5 +1,6 @@
 """A running QEMU: started with its sockets inherited, so nothing of it lies in the file system."""
 
+import os
 import shutil
 import signal
 import socket
@@ -13,22 +14,37 @@ from fsyncgate.machine.argv import QEMU, Boot, command
 from fsyncgate.machine.console import Alarm, alarms
 from fsyncgate.machine.monitor import Monitor
 
+SETPRIV = "setpriv"
 _PATIENCE = 10.0
 """Seconds for a QEMU that was told to end."""
 
 
 def installed() -> None:
-    """Raise SetupError unless QEMU is there."""
-    if shutil.which(QEMU) is None:
-        raise SetupError(f"'{QEMU}' is not installed.", hint="install the Debian package 'qemu-system-x86'.")
+    """Raise SetupError unless QEMU is there, and what ends it when we end."""
+    for program, package in (QEMU, "qemu-system-x86"), (SETPRIV, "util-linux"):
+        if shutil.which(program) is None:
+            raise SetupError(
+                f"'{program}' is not installed.", hint=f"install the Debian package '{package}'."
+            )
 
 
 def version() -> str:
-    """Return QEMU's own version line. Raises SetupError without QEMU."""
+    """Return QEMU's own version line. Raises SetupError without QEMU, or with one that does not start."""
     installed()
-    return subprocess.run(
-        [QEMU, "--version"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()[0]
+    try:
+        done = subprocess.run(
+            [QEMU, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+            check=True,
+        )
+    except subprocess.CalledProcessError as error:
+        raise SetupError(f"'{QEMU}' does not start: {_last_line(error.stderr) or error}.") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SetupError(f"'{QEMU}' does not start: {error}.") from None
+    return done.stdout.partition("\n")[0]
 
 
 class Qemu:
@@ -44,13 +60,15 @@ class Qemu:
             inherited.enter_context(agent)
             inherited.enter_context(monitor)
             filled = replace(boot, agent_fd=agent.fileno(), monitor_fd=monitor.fileno())
+            # Not a pipe: nobody reads what QEMU says before it has ended.
+            self._said = os.fdopen(os.memfd_create("qemu-stderr"), "r+b", buffering=0)
             self._process = subprocess.Popen(
                 # A session of its own: Ctrl-C is for us, and we end the machine.
-                ["setpriv", "--pdeathsig", "KILL", "--", *command(filled)],
+                [SETPRIV, "--pdeathsig", "KILL", "--", *command(filled)],
                 pass_fds=(agent.fileno(), monitor.fileno()),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                stderr=self._said,
                 start_new_session=True,
             )
         self._monitor: Monitor | None = None
@@ -83,12 +101,16 @@ class Qemu:
             status = self._process.wait(timeout=0.2)
         except subprocess.TimeoutExpired:
             return error
+        if status == -signal.SIGBUS:
+            return MachineLost(
+                "QEMU was ended by SIGBUS: the file of the guest's memory cannot be read or written.",
+                hint="look whether the disk of FSYNCGATE_CACHE is full.",
+            )
         if status < 0:
             return MachineLost(f"QEMU was ended by {signal.Signals(-status).name} in mid-case.")
-        assert self._process.stderr is not None
-        said_by_qemu = self._process.stderr.read().decode(errors="replace").strip().splitlines()
-        detail = f": {said_by_qemu[-1]}" if said_by_qemu else ""
-        return MachineLost(f"QEMU ended by itself with status {status}{detail}.")
+        self._said.seek(0)
+        detail = _last_line(self._said.read().decode(errors="replace"))
+        return MachineLost(f"QEMU ended by itself with status {status}{detail and f': {detail}'}.")
 
     def console_text(self) -> str:
         """Return what the guest's console has said so far."""
@@ -119,5 +141,9 @@ class Qemu:
             self._monitor = None
         self._monitor_socket.close()
         self.agent.close()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
+        self._said.close()
+
+
+def _last_line(text: str) -> str:
+    """Return what a program said last, without its full stop."""
+    return text.strip().rpartition("\n")[2].rstrip(". ")

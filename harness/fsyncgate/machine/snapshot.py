@@ -5,18 +5,25 @@ every restored machine maps privately.
 """
 
 import hashlib
+import os
 import shlex
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
-from fsyncgate.cache import Cache
 from fsyncgate.errors import MachineLost
 from fsyncgate.guest.actor import Guest
 from fsyncgate.guest.channel import Channel
 from fsyncgate.machine.argv import MEMORY, Boot, by_hand, command
 from fsyncgate.machine.qemu import Qemu
+
+MEMORY_FILE, STATE, ACTORS, CONSOLE = "memory", "state", "actors.json", "console.log"
+"""What the folder of a saved machine holds."""
+
+_SMALL = 1 << 16
+"""Bytes: more than the actors of a saved machine take."""
 
 BOOT_TIMEOUT = 90.0
 """Seconds until a kernel that does not come up counts as lost; under TCG it takes two to six."""
@@ -89,43 +96,40 @@ def booted(recipe: Recipe, boot: Boot, prepare: Callable[[Guest], None]) -> Mach
         raise
 
 
-class Snapshot:
-    """A saved machine in a folder of the cache."""
+def save(recipe: Recipe, folder: Path, prepare: Callable[[Guest], None]) -> None:
+    """Boot a machine, prepare it, and save it into an empty folder.
 
-    def __init__(self, recipe: Recipe, folder: Path) -> None:
-        """Name it; `saved` tells whether it is there."""
-        self.recipe = recipe
-        self.folder = folder
+    Raises MachineLost if it does not come up; the folder's `console.log` then says more.
+    """
+    console = folder / CONSOLE
+    boot = recipe.boot(memory=folder / MEMORY_FILE, private=False, disk=None, console=console)
+    machine = booted(recipe, boot, prepare)
+    try:
+        (folder / ACTORS).write_bytes(msgspec.json.encode(machine.guest.pids))
+        machine.qemu.monitor.save(f"exec:cat > {shlex.quote(str(folder / STATE))}")
+        machine.qemu.quit()
+    finally:
+        machine.close()
 
-    def saved(self) -> bool:
-        """Tell whether it is there, whole."""
-        return (self.folder / "state").exists()
 
-    def save(self, cache: Cache, prepare: Callable[[Guest], None], console: Path) -> None:
-        """Boot, prepare and save the machine. Raises MachineLost if it does not come up."""
-        with cache.temporary() as outer:
-            work = outer / "machine"
-            work.mkdir()
-            memory = work / "memory"
-            machine = booted(
-                self.recipe,
-                self.recipe.boot(memory=memory, private=False, disk=None, console=console),
-                prepare,
-            )
-            try:
-                (work / "actors.json").write_bytes(msgspec.json.encode(machine.guest.pids))
-                machine.qemu.monitor.save(f"exec:cat > {shlex.quote(str(work / 'state'))}")
-                machine.qemu.quit()
-            finally:
-                machine.close()
-            cache.publish(work, self.folder)
+def restored(recipe: Recipe, folder: Path, disk: str, console: Path) -> Machine:
+    """Return a machine as it was when it was saved into `folder`, with `disk` in it.
 
-    def restore(self, disk: str, console: Path) -> Machine:
-        """Return a machine as it was when it was saved, with `disk` in it."""
-        qemu = Qemu(self.recipe.boot(memory=self.folder / "memory", private=True, disk=disk, console=console))
+    Its files are opened at once and handed on by descriptor: should another process put a machine that
+    it saved anew in their place, memory and state still belong together. Raises MachineLost.
+    """
+    with ExitStack() as opened:
         try:
-            qemu.monitor.load(f"exec:cat {shlex.quote(str(self.folder / 'state'))}")
-            pids = msgspec.json.decode((self.folder / "actors.json").read_bytes(), type=dict[int, int])
+            place = _opened(opened, folder, os.O_RDONLY | os.O_DIRECTORY)
+            memory, state, actors = (
+                _opened(opened, name, os.O_RDONLY, place) for name in (MEMORY_FILE, STATE, ACTORS)
+            )
+            pids = msgspec.json.decode(os.read(actors, _SMALL), type=dict[int, int])
+        except (OSError, msgspec.DecodeError) as error:
+            raise MachineLost(f"The saved machine '{folder}' cannot be read: {error}.") from None
+        qemu = Qemu(recipe.boot(memory=_link(memory), private=True, disk=disk, console=console))
+        try:
+            qemu.monitor.load(f"exec:cat {_link(state)}")
             return Machine(qemu, Guest.attach(Channel(qemu.agent), pids))
         except MachineLost as error:
             lost = qemu.why_lost(error)
@@ -134,3 +138,15 @@ class Snapshot:
         except BaseException:
             qemu.kill()
             raise
+
+
+def _opened(stack: ExitStack, path: Path | str, flags: int, folder: int | None = None) -> int:
+    """Open a file until the stack is left."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC, dir_fd=folder)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _link(descriptor: int) -> Path:
+    """Return a path by which another process finds the file that we have opened."""
+    return Path(f"/proc/{os.getpid()}/fd/{descriptor}")
