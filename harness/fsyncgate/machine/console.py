@@ -30,8 +30,10 @@ class ConsoleLine(msgspec.Struct, frozen=True):
 
 _PATTERNS: tuple[tuple[Alarm, re.Pattern[str]], ...] = (
     (Alarm.PANIC, re.compile(r"Kernel panic - not syncing")),
-    (Alarm.OOPS, re.compile(r"\b(BUG:|Oops:|general protection fault|kernel BUG at)")),
-    (Alarm.HUNG, re.compile(r"blocked for more than \d+ seconds|soft lockup|detected stalls? on")),
+    # Every x86 oops counts itself, as in "divide error: 0000 [#1]"; a fault of a user's program does not.
+    (Alarm.OOPS, re.compile(r"\b(BUG:|Oops:|kernel BUG at)|: [0-9a-f]{4} \[#\d+\]")),
+    # 7.2 says "blocked in I/O wait for more than".
+    (Alarm.HUNG, re.compile(r"\bblocked\b.* for more than \d+ seconds|soft lockup|detected stalls? on")),
     (Alarm.WARNING, re.compile(r"\bWARNING: (CPU|.* at )")),
     (
         Alarm.FILE_SYSTEM,
@@ -39,7 +41,7 @@ _PATTERNS: tuple[tuple[Alarm, re.Pattern[str]], ...] = (
             r"EXT4-fs (error|warning|\([^)]*\): (Remounting|failed|Delayed|This should not))"
             r"|JBD2: .*(error|abort)|Aborting journal|Remounting filesystem read-only"
             r"|XFS \([^)]*\): .*(error|shut ?down|corruption)"
-            r"|BTRFS(:| ).*(error|critical|forced readonly|aborted)",
+            r"|BTRFS(:| ).*(error|critical|forced readonly|aborted|csum failed)",
             re.IGNORECASE,
         ),
     ),
