@@ -11,6 +11,7 @@ from fsyncgate import catalogue, engine
 from fsyncgate.controller import Controller
 from fsyncgate.display import Display
 from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
+from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.kernels.catalogue import Spec, choose
 from fsyncgate.kernels.command import kernels
 from fsyncgate.ledger import default_folder, status
@@ -61,10 +62,18 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--out", metavar="DIR", help="Where the results go; by default results/<time>.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="auto", help="How to show them.")
 @click.option("--fresh-boot", is_flag=True, help="Boot a machine for each case instead of restoring one.")
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=1),
+    default=PATIENCE,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for a guest's answer before it counts as lost.",
+)
 def qualify(
     kernel: tuple[str, ...], modules: str | None, fs: tuple[str, ...], fault: tuple[str, ...],
     scenario: tuple[str, ...], case: tuple[str, ...],
-    jobs: int | None, out: str | None, form: str, fresh_boot: bool,
+    jobs: int | None, out: str | None, form: str, fresh_boot: bool, patience: float,
 ) -> None:  # fmt: skip
     """Ask the kernels, and judge their answers."""
     wanted = Wanted(fs, fault, scenario, case)
@@ -73,10 +82,11 @@ def qualify(
     arguments = [*_options("--kernel", kernel), *_options("--fs", fs), *_options("--fault", fault),
                  *_options("--scenario", scenario), *_options("--case", case)]  # fmt: skip
     arguments += ["--modules", modules] if modules else []
-    arguments += ["--fresh-boot"] if fresh_boot else []
+    arguments += ["--patience", str(patience), *(["--fresh-boot"] if fresh_boot else [])]
     workers = min(jobs or os.cpu_count() or 1, len({(one.kernel, one.filesystem) for one in cases}))
     folder = Path(out or default_folder()).absolute()
-    bench = Workbench(chosen(kernel, modules, wanted), folder, fresh_boot=fresh_boot)
+    specs = chosen(kernel, modules, wanted)
+    bench = Workbench(specs, folder, fresh_boot=fresh_boot, patience=patience)
     controller = Controller(folder, bench)
     sys.exit(engine.run(arguments, workers, controller, Display(controller, cases, scenarios, form)))
 

@@ -12,6 +12,7 @@ import pytest
 from fsyncgate import catalogue, worker
 from fsyncgate.controller import FOLDER, Controller, carry
 from fsyncgate.errors import CatalogueError, FsyncgateError, UsageError
+from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.inject.control import FaultControl
 from fsyncgate.kernels.catalogue import Spec, choose
 from fsyncgate.ledger import default_folder
@@ -43,6 +44,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--case", action="append", default=[], help="the whole id of one case")
     group.addoption("--out", dest="fsyncgate_out", default=None, metavar="DIR", help="where the results go")
     group.addoption("--fresh-boot", action="store_true", help="boot a machine for each case, restore none")
+    group.addoption(
+        "--patience", type=float, default=PATIENCE, metavar="SECONDS",
+        help=f"how long to wait for a guest's answer; default {PATIENCE:g}",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -177,15 +182,20 @@ def _workbench(config: pytest.Config) -> Workbench:
     """Return the workbench of this process; in the controlling one, begin the run if nobody has."""
     if (given := getattr(config, "workerinput", None)) is not None:
         worker.begin()
-        return Workbench(_specs(config), Path(given[FOLDER]), fresh_boot=config.option.fresh_boot)
+        return _bench(config, Path(given[FOLDER]))
     for plugin in config.pluginmanager.get_plugins():
         if isinstance(plugin, Controller):
             return plugin.bench
     out = Path(config.option.fsyncgate_out or default_folder()).absolute()
-    bench = Workbench(_specs(config), out, fresh_boot=config.option.fresh_boot)
+    bench = _bench(config, out)
     if not config.option.collectonly:
         config.pluginmanager.register(Controller(out, bench))
     return bench
+
+
+def _bench(config: pytest.Config, out: Path) -> Workbench:
+    option = config.option
+    return Workbench(_specs(config), out, fresh_boot=option.fresh_boot, patience=option.patience)
 
 
 def _specs(config: pytest.Config) -> list[Spec]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fsyncgate import catalogue
 from fsyncgate.cache import Cache
+from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.images.agent import agent
 from fsyncgate.images.filesystem import Image, image
 from fsyncgate.kernels.catalogue import Spec
@@ -19,13 +20,16 @@ from fsyncgate.store import Store
 class Workbench:
     """Starts runs of cases."""
 
-    def __init__(self, specs: list[Spec], out: Path, *, fresh_boot: bool = False) -> None:
-        """Cases name the kernels of `specs`; their folders lie below `out`."""
+    def __init__(
+        self, specs: list[Spec], out: Path, *, fresh_boot: bool = False, patience: float = PATIENCE
+    ) -> None:
+        """Cases name the kernels of `specs`; their folders lie below `out`. For the rest see `Pool`."""
         self.filesystems = catalogue.filesystems()
         self.faults = catalogue.faults()
         self.specs = {spec.id: spec for spec in specs}
         self.cache = Cache.from_environment()
-        self.pool = Pool(self.cache, list(self.filesystems.values()), fresh_boot=fresh_boot)
+        filesystems = list(self.filesystems.values())
+        self.pool = Pool(self.cache, filesystems, fresh_boot=fresh_boot, patience=patience)
         self._store = Store(out)
         self._kernels: dict[str, Kernel] = {}
         self._images: dict[str, Image] = {}

@@ -211,7 +211,7 @@ def test_a_time_out_is_a_lost_machine_and_says_so(guest: Guest) -> None:
     out, into = pipe(guest.root)
     writer = guest.root.fork()
     blocked = guest.root.submit("read", out, Out(1), 1)
-    with pytest.raises(MachineLost, match=r"did not answer request \d+ within 0.01 s"):
+    with pytest.raises(MachineLost, match=r"did not answer within 0.01 s"):
         blocked.wait(0.01)
     writer.call("write", into, b"x", 1)
     assert blocked.wait().data == b"x"

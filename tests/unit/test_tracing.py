@@ -196,7 +196,7 @@ class Piped(Actor):
         self,
         name: str,
         *_: Argument,
-        timeout: float = 0,  # noqa: ARG002
+        timeout: float | None = None,  # noqa: ARG002
         align: int = 0,  # noqa: ARG002
     ) -> Answer:
         if name != "read":

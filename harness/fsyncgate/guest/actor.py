@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from fsyncgate.errors import GuestError, MachineLost, UsageError
-from fsyncgate.guest.channel import TIMEOUT, Channel
+from fsyncgate.guest.channel import Channel
 from fsyncgate.guest.frame import MAX_BODY, PROTOCOL, Frame, Op
 from fsyncgate.guest.numbers import number_of
 
@@ -144,8 +144,11 @@ class Pending:
         """Whether `wait` would return at once (or raise, when the actor or the machine is lost)."""
         return self._answer is not None or self._actor.channel.answered(self._request)
 
-    def wait(self, timeout: float = TIMEOUT) -> Answer:
-        """Return the answer. Raises as `Actor.call` does; after a time-out it may be asked again."""
+    def wait(self, timeout: float | None = None) -> Answer:
+        """Return the answer. Raises as `Actor.call` does; after a time-out it may be asked again.
+
+        Here and elsewhere, who names no `timeout` waits for as long as the channel's patience lasts.
+        """
         if self._answer is None:
             frame = self._actor.channel.wait(self._request, timeout)
             self._answer = _answer(self._actor.checked(frame, self.name).body, self.name)
@@ -228,7 +231,7 @@ class Actor:
         """
         return self._submit(name, number_of(name), arguments, align)
 
-    def call(self, name: str, *arguments: Argument, timeout: float = TIMEOUT, align: int = 0) -> Answer:
+    def call(self, name: str, *arguments: Argument, timeout: float | None = None, align: int = 0) -> Answer:
         """Make a system call and return its answer, whatever the kernel said.
 
         Raises what `submit` raises; MachineLost after `timeout` seconds; ActorLost when the process ends
@@ -242,7 +245,7 @@ class Actor:
         child._reserved = self._reserved
         return child
 
-    def run(self, *argv: str, timeout: float = TIMEOUT) -> Completed:
+    def run(self, *argv: str, timeout: float | None = None) -> Completed:
         """Run a command with the descriptors of this actor, and wait until it ends.
 
         A command that cannot be executed has code 127 and says why. Raises as `call` does.
@@ -253,12 +256,13 @@ class Actor:
         status = int.from_bytes(frame.body[: _I32.size], "little")
         return Completed(status, frame.body[_I32.size :])
 
-    def kill(self, timeout: float = TIMEOUT) -> None:
+    def kill(self, timeout: float | None = None) -> None:
         """End the process by SIGKILL and wait until it is gone, its descriptors closed.
 
         Raises MachineLost if it is not gone after `timeout` seconds: a process that hangs in the kernel.
         """
         self.guest.root.call("kill", self.pid, signal.SIGKILL).must(f"end actor {self.id}")
+        timeout = self.channel.patience if timeout is None else timeout
         deadline = time.monotonic() + timeout
         while self.exited is None:
             if (left := deadline - time.monotonic()) <= 0:
@@ -339,11 +343,14 @@ class Actor:
 class Guest:
     """A running agent and its actors. Actor 1, `root`, is there from the beginning."""
 
-    def __init__(self, channel: Channel, *, timeout: float = TIMEOUT, attach: Collection[int] = ()) -> None:
+    def __init__(
+        self, channel: Channel, *, timeout: float | None = None, attach: Collection[int] = ()
+    ) -> None:
         """Wait up to `timeout` seconds for the agent; then spawn actor 1, or find the actors of `attach`.
 
         Raises MachineLost when nobody answers, GuestError for an actor that does not exist.
         """
+        timeout = channel.patience if timeout is None else timeout
         self.channel = channel
         self.actors: dict[int, Actor] = {}
         self.arena: int
@@ -364,7 +371,9 @@ class Guest:
             self.spawn()
 
     @classmethod
-    def attach(cls, channel: Channel, actors: Collection[int] = (1,), *, timeout: float = TIMEOUT) -> Self:
+    def attach(
+        cls, channel: Channel, actors: Collection[int] = (1,), *, timeout: float | None = None
+    ) -> Self:
         """Find actors that exist already, by number: after a machine was restored. See `__init__`.
 
         Name all that exist, as `pids` did: new actors get the numbers after the highest of these.

@@ -11,8 +11,8 @@ from typing import Self
 from fsyncgate.errors import MachineLost
 from fsyncgate.guest.frame import MAX_BODY, Decoder, Frame, Op, encode
 
-TIMEOUT = 60.0
-"""Seconds to wait for an answer when the caller does not say."""
+PATIENCE = 60.0
+"""Seconds to wait for an answer when nobody says how long."""
 
 _CHUNK = 1 << 18
 
@@ -25,8 +25,9 @@ class Channel:
     owns the socket or the descriptors and closes them.
     """
 
-    def __init__(self, link: socket.socket | tuple[int, int]) -> None:
-        """Take over `link`, of which nothing may have been read."""
+    def __init__(self, link: socket.socket | tuple[int, int], *, patience: float = PATIENCE) -> None:
+        """Take over `link`, of which nothing may have been read; wait `patience` seconds for an answer."""
+        self.patience = patience
         self._socket = link if isinstance(link, socket.socket) else None
         self._in, self._out = (link.fileno(), link.fileno()) if isinstance(link, socket.socket) else link
         os.set_blocking(self._in, False)
@@ -58,20 +59,21 @@ class Channel:
         self.pump()
         return request
 
-    def wait(self, request: int, timeout: float = TIMEOUT) -> Frame:
+    def wait(self, request: int, timeout: float | None = None) -> Frame:
         """Return the answer to `request`, which may be REFUSED or LOST, once it is there.
 
         Raises MachineLost when it does not come within `timeout` seconds or the link is closed. After a
         time-out the same request may be waited for again. KeyError for a request that is not under way.
         """
         self._check(request)
+        timeout = self.patience if timeout is None else timeout
         deadline = time.monotonic() + timeout
         while request not in self._answers:
             if self._ended:
                 raise self._lost()
             left = deadline - time.monotonic()
             if left <= 0:
-                raise MachineLost(self._silence(request, timeout))
+                raise MachineLost(self._silence(timeout), hint="a slow host needs more --patience.")
             self.pump(left)
         return self._answers.pop(request)
 
@@ -168,8 +170,8 @@ class Channel:
     def _lost(self) -> MachineLost:
         return MachineLost(self._ended, hint="read the console of the machine")
 
-    def _silence(self, request: int, timeout: float) -> str:
-        sentence = f"The guest did not answer request {request} within {timeout:g} s."
+    def _silence(self, timeout: float) -> str:
+        sentence = f"The guest did not answer within {timeout:g} s."
         if self._decoder.skipped:
             sentence += f" {self._decoder.skipped} bytes from it belonged to no frame."
         if self.complaints:

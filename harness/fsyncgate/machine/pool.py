@@ -9,6 +9,7 @@ from fsyncgate.cache import Cache
 from fsyncgate.errors import MachineLost, SetupError
 from fsyncgate.guest import tracing
 from fsyncgate.guest.actor import Guest
+from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.guest.files import write_file
 from fsyncgate.images import initramfs
 from fsyncgate.images.agent import agent
@@ -49,9 +50,14 @@ class Pool:
         filesystems: list[FileSystem],
         *,
         fresh_boot: bool = False,
+        patience: float = PATIENCE,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`fresh_boot` boots every machine anew instead of restoring it; `say` hears of long work."""
+        """`fresh_boot` boots every machine anew instead of restoring it; `say` hears of long work.
+
+        A guest that does not answer for `patience` seconds is lost.
+        """
+        self._patience = patience
         self._cache = cache
         self._machines = Shelf(cache, "machines")
         self._modules = DRIVERS + [name for filesystem in filesystems for name in filesystem.modules]
@@ -86,7 +92,7 @@ class Pool:
         for _ in range(0 if self._fresh_boot else _TRIES):
             saved = self._machines.get(name, lambda work: self._save(kernel, recipe, work, console))
             try:
-                return restored(recipe, saved, disk, console)
+                return restored(recipe, saved, disk, console, self._patience)
             except MachineLost as error:
                 self.say(f"restoring '{kernel.id}' failed: {error.message}")
                 self._machines.doubt(name)
@@ -95,14 +101,14 @@ class Pool:
         with self._cache.temporary() as work:
             self.boots += 1
             boot = recipe.boot(memory=work / "memory", private=False, disk=disk, console=console)
-            return booted(recipe, boot, prepare)
+            return booted(recipe, boot, prepare, self._patience)
 
     def _save(self, kernel: Kernel, recipe: Recipe, folder: Path, console: Path) -> None:
         self._room()
         self.say(f"booting '{kernel.id}'")
         self.boots += 1
         try:
-            save(recipe, folder, prepare)
+            save(recipe, folder, prepare, self._patience)
         except MachineLost:
             shutil.copyfile(folder / CONSOLE, console)
             raise

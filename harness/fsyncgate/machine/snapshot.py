@@ -25,8 +25,8 @@ MEMORY_FILE, STATE, ACTORS, CONSOLE = "memory", "state", "actors.json", "console
 _SMALL = 1 << 16
 """Bytes: more than the actors of a saved machine take."""
 
-BOOT_TIMEOUT = 90.0
-"""Seconds until a kernel that does not come up counts as lost; under TCG it takes two to six."""
+BOOT_PATIENCE = 1.5
+"""How much longer a boot may take than an answer; under TCG it takes two to six seconds."""
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -80,11 +80,14 @@ class Machine:
         self.qemu.kill()
 
 
-def booted(recipe: Recipe, boot: Boot, prepare: Callable[[Guest], None]) -> Machine:
-    """Boot a machine and prepare its guest. Raises MachineLost with what the console said."""
+def booted(recipe: Recipe, boot: Boot, prepare: Callable[[Guest], None], patience: float) -> Machine:
+    """Boot a machine and prepare its guest; wait for an answer for `patience` seconds.
+
+    Raises MachineLost with what the console said.
+    """
     qemu = Qemu(boot)
     try:
-        guest = Guest(Channel(qemu.agent), timeout=BOOT_TIMEOUT)
+        guest = Guest(Channel(qemu.agent, patience=patience), timeout=BOOT_PATIENCE * patience)
         prepare(guest)
         return Machine(qemu, guest)
     except MachineLost as error:
@@ -96,14 +99,14 @@ def booted(recipe: Recipe, boot: Boot, prepare: Callable[[Guest], None]) -> Mach
         raise
 
 
-def save(recipe: Recipe, folder: Path, prepare: Callable[[Guest], None]) -> None:
+def save(recipe: Recipe, folder: Path, prepare: Callable[[Guest], None], patience: float) -> None:
     """Boot a machine, prepare it, and save it into an empty folder.
 
     Raises MachineLost if it does not come up; the folder's `console.log` then says more.
     """
     console = folder / CONSOLE
     boot = recipe.boot(memory=folder / MEMORY_FILE, private=False, disk=None, console=console)
-    machine = booted(recipe, boot, prepare)
+    machine = booted(recipe, boot, prepare, patience)
     try:
         (folder / ACTORS).write_bytes(msgspec.json.encode(machine.guest.pids))
         machine.qemu.monitor.save(f"exec:cat > {shlex.quote(str(folder / STATE))}")
@@ -112,7 +115,7 @@ def save(recipe: Recipe, folder: Path, prepare: Callable[[Guest], None]) -> None
         machine.close()
 
 
-def restored(recipe: Recipe, folder: Path, disk: str, console: Path) -> Machine:
+def restored(recipe: Recipe, folder: Path, disk: str, console: Path, patience: float) -> Machine:
     """Return a machine as it was when it was saved into `folder`, with `disk` in it.
 
     Its files are opened at once and handed on by descriptor: should another process put a machine that
@@ -130,7 +133,7 @@ def restored(recipe: Recipe, folder: Path, disk: str, console: Path) -> Machine:
         qemu = Qemu(recipe.boot(memory=_link(memory), private=True, disk=disk, console=console))
         try:
             qemu.monitor.load(f"exec:cat {_link(state)}")
-            return Machine(qemu, Guest.attach(Channel(qemu.agent), pids))
+            return Machine(qemu, Guest.attach(Channel(qemu.agent, patience=patience), pids))
         except MachineLost as error:
             lost = qemu.why_lost(error)
             qemu.kill()
