@@ -6,7 +6,8 @@ A verdict is made from nothing else. `at` is seconds since the case began, by th
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,8 @@ class Recorder:
     def __init__(self, path: Path) -> None:
         """Open the history of a case that begins now."""
         self._path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        with writing(path):
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
         self._began = time.monotonic()
 
     def now(self) -> float:
@@ -162,14 +164,26 @@ class Recorder:
 
     def write(self, event: Event) -> None:
         """Write one event. Raises SetupError when the host's disk is full."""
-        try:
-            os.write(self._file, msgspec.json.encode(event) + b"\n")
-        except OSError as error:
-            raise SetupError(f"The history '{self._path}' cannot be written: {error.strerror}.") from None
+        line = msgspec.json.encode(event) + b"\n"
+        with writing(self._path):
+            while line:  # a disk that becomes full takes a part, and refuses the rest
+                line = line[os.write(self._file, line) :]
 
     def close(self) -> None:
         """Close the file; nothing can be written after that."""
         os.close(self._file)
+
+
+@contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Turn the host's refusal to write what belongs to a case into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(
+            f"'{path}' cannot be written: {error.strerror or error}.",
+            hint="free some space there or choose a folder on another disk.",
+        ) from None
 
 
 def read(path: Path) -> list[Event]:

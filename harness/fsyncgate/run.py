@@ -2,6 +2,7 @@
 
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from fsyncgate.guest.actor import Guest
 from fsyncgate.guest.pages import Cached
 from fsyncgate.guest.tracing import Parser, Tracer
 from fsyncgate.guest.witness import Witness
-from fsyncgate.history import Began, ConsoleSaid, Ended, Event, Observed, Recorder, read
+from fsyncgate.history import Began, ConsoleSaid, Ended, Event, Observed, Recorder, read, writing
 from fsyncgate.images.filesystem import Image
 from fsyncgate.inject.control import FaultControl
 from fsyncgate.inject.mechanisms import MECHANISMS
@@ -55,15 +56,18 @@ class Run:
         self._machine: Machine | None = None
         self.phases: dict[str, float] = {}
         """Seconds that each phase took, for `make bench`."""
-        folder.mkdir(parents=True, exist_ok=True)
         self._console = folder / CONSOLE
-        self._console.write_bytes(b"")
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._console.write_bytes(b"")
         self._recorder = Recorder(folder / HISTORY)
 
     def start(self, kernel: Kernel, pool: Pool, image: Image) -> None:
         """Bring up a clean machine with the volume mounted. Raises FsyncgateError with the reason."""
         self._kernel = KernelRecord(kernel.id, kernel.release, kernel.version, kernel.package, kernel.sha256)
-        (self._folder / COMMAND).write_text(pool.recipe(kernel).by_hand(image.path) + "\n")
+        by_hand = pool.recipe(kernel).by_hand(image.path)
+        with writing(self._folder / COMMAND):
+            (self._folder / COMMAND).write_text(by_hand + "\n")
         machine = self._machine = pool.machine(kernel, image.path, self._console)
         self._phase("machine")
         try:
@@ -87,7 +91,7 @@ class Run:
     def finish(self, error: BaseException | None = None) -> Result:
         """End the case, with the error that cut it short if one did, and return its result."""
         self._phase("scenario")
-        reason = self._why(error) if error else ""
+        reason = self.why(error) if error else ""
         try:
             for line in alarms(self.console_text()):
                 self._write(ConsoleSaid(self._recorder.now(), line.alarm, line.text))
@@ -122,12 +126,13 @@ class Run:
         """Return what the guest's console has said so far."""
         return self._console.read_text(errors="replace")
 
-    def _why(self, error: BaseException) -> str:
+    def why(self, error: BaseException) -> str:
         """Return in a sentence why the scenario did not come to its end."""
         if isinstance(error, MachineLost) and self._machine is not None:
             return why(self._machine.qemu.why_lost(error))
         if not isinstance(error, FsyncgateError):
-            (self._folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
+            with suppress(OSError):
+                (self._folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
         return why(error)
 
     def _write(self, event: Event) -> None:

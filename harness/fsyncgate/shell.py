@@ -1,13 +1,14 @@
 """An interactive prompt in front of a broken disk, for teaching and for finding out."""
 
 import code
-import tempfile
-from pathlib import Path
+import sys
 
 from fsyncgate import scenario as names
-from fsyncgate.errors import UsageError
+from fsyncgate.cache import Cache
+from fsyncgate.errors import FsyncgateError, UsageError
 from fsyncgate.kernels.catalogue import choose
 from fsyncgate.model import Case, Scenario
+from fsyncgate.run import Run
 from fsyncgate.workbench import Workbench
 
 _SCENARIO = Scenario("shell/by_hand", "What happens if ...?", (), (), ())
@@ -24,11 +25,26 @@ Also here: observe(name=value), guest (guest.root.call("getpid")), history() and
 """
 
 
+class _Prompt(code.InteractiveConsole):
+    """Python's prompt, at which our errors are sentences."""
+
+    def __init__(self, names: dict[str, object], run: Run) -> None:
+        super().__init__(names)
+        self._run = run
+
+    def showtraceback(self) -> None:
+        error = sys.exc_info()[1]
+        if isinstance(error, FsyncgateError):
+            self.write(f"{self._run.why(error)}\n")
+        else:
+            super().showtraceback()
+
+
 def interact(kernel: str, modules: str | None, filesystem: str, fault: str) -> None:
     """Boot a machine, hand it to the user, and end it when the prompt is left."""
     (spec,) = choose([kernel], modules)
-    with tempfile.TemporaryDirectory(prefix="fsyncgate-shell-") as folder:
-        bench = Workbench([spec], Path(folder))
+    with Cache.from_environment().temporary() as folder:
+        bench = Workbench([spec], folder)
         for what, name, known in (
             ("file system", filesystem, bench.filesystems),
             ("fault", fault, bench.faults),
@@ -48,6 +64,6 @@ def interact(kernel: str, modules: str | None, filesystem: str, fault: str) -> N
                 "console": lambda: print(run.console_text(), end=""),  # noqa: T201
             }
             banner = BANNER.format(kernel=spec.id, filesystem=filesystem, fault=fault)
-            code.interact(banner=banner, local=here, exitmsg="")
+            _Prompt(here, run).interact(banner, exitmsg="")
         finally:
             run.stop()

@@ -32,9 +32,11 @@ def accelerator(kernel: Kernel, cache: Cache) -> str:
         return "tcg"
     known = cache.folder("accelerator") / _host()
     with cache.lock("accelerator"):
-        if not known.exists():
-            cache.write(known, b"kvm" if runs_under_kvm(kernel.image) else b"tcg")
-    return known.read_text()
+        answer = known.read_text() if known.exists() else ""
+        if answer not in CPU:
+            answer = "kvm" if runs_under_kvm(kernel.image) else "tcg"
+            cache.write(known, answer.encode())
+    return answer
 
 
 def runs_under_kvm(image: str, timeout: float = PROBE_TIMEOUT) -> bool:
