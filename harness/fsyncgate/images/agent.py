@@ -31,7 +31,9 @@ def _make(source: Path, out: Path) -> None:
             "'make' is not installed, so the guest agent cannot be built.", hint="run 'make setup'."
         ) from None
     if done.returncode:
+        said = done.stderr.strip().splitlines()
+        first = next((line for line in said if "error:" in line), said[-1] if said else "no message")
         raise SetupError(
-            f"The guest agent could not be built: {done.stderr.strip().splitlines()[-1]}",
+            f"The guest agent could not be built: {first.rstrip('.')}.",
             hint="it needs the Debian packages 'gcc', 'make' and 'libc6-dev'.",
         )
