@@ -64,9 +64,9 @@ def _journal(filesystem: FileSystem, path: Path) -> list[Range]:
 
 def ext4_journal(stat: str, block: int = 4096) -> list[Range]:
     """Return the journal's sectors from what debugfs prints of inode 8."""
-    extents = re.findall(r"\(\d+-\d+\):(\d+)-(\d+)", stat.partition("EXTENTS:")[2])
+    extents = re.findall(r"\(\d+(?:-\d+)?\):(\d+)(?:-(\d+))?", stat.partition("EXTENTS:")[2])
     scale = block // SECTOR
-    return [(int(first) * scale, (int(last) - int(first) + 1) * scale) for first, last in extents]
+    return [(int(first) * scale, (int(last or first) - int(first) + 1) * scale) for first, last in extents]
 
 
 def xfs_log(fields: str) -> list[Range]:
