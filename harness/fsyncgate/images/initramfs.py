@@ -1,6 +1,7 @@
 """The initramfs: the agent as /init and the modules it loads, in order. Nothing else."""
 
 import gzip
+import hashlib
 import lzma
 import os
 import subprocess
@@ -36,6 +37,14 @@ def load_order(modules: Path, wanted: list[str]) -> list[Path]:
         if (file := by_name.get(name.replace("-", "_"))) is not None:
             take(file)
     return [modules / file for file in order]
+
+
+def fingerprint(agent: Path, modules: Path | None, wanted: list[str]) -> str:
+    """Return a name for what `build` would pack: the same files, the same name."""
+    digest = hashlib.sha256()
+    for file in [agent, *([] if modules is None else load_order(modules, wanted))]:
+        digest.update(f"{file.name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def build(agent: Path, modules: Path | None, wanted: list[str], archive: Path) -> None:

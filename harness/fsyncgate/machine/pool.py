@@ -116,8 +116,7 @@ class Pool:
     def _initramfs(self, kernel: Kernel) -> Path:
         program = agent(self._cache)
         modules = Path(kernel.modules) if kernel.modules else None
-        inputs = [program.parent.name, kernel.sha256, kernel.release, *self._modules]
-        key = hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
+        key = initramfs.fingerprint(program, modules, self._modules)
         shelf = Shelf(self._cache, "initramfs")
         folder = shelf.get(
             f"{kernel.id}-{key}",
