@@ -134,7 +134,8 @@ def check(run: Path) -> None:
     scenarios = catalogue.all_scenarios()
     results = judged_again(store, scenarios, catalogue.faults())
     show(results, scenarios)
-    sys.exit(status(results))
+    record = store.record()
+    sys.exit(status(results, record.planned if record else 0))
 
 
 @cli.command()
