@@ -14,7 +14,7 @@ import os
 import signal
 import struct
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -344,12 +344,19 @@ class Guest:
     """A running agent and its actors. Actor 1, `root`, is there from the beginning."""
 
     def __init__(
-        self, channel: Channel, *, timeout: float | None = None, attach: Collection[int] = ()
+        self,
+        channel: Channel,
+        *,
+        timeout: float | None = None,
+        attach: Collection[int] = (),
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         """Wait up to `timeout` seconds for the agent; then spawn actor 1, or find the actors of `attach`.
 
-        Raises MachineLost when nobody answers, GuestError for an actor that does not exist.
+        `meanwhile` is called about once a second, and may raise what makes waiting pointless. Raises
+        MachineLost when nobody answers, GuestError for an actor that does not exist.
         """
+        self._meanwhile = meanwhile
         timeout = channel.patience if timeout is None else timeout
         self.channel = channel
         self.actors: dict[int, Actor] = {}
@@ -430,6 +437,7 @@ class Guest:
                         if self.channel.answered(request):
                             return self.channel.wait(request)
                     self.channel.pump(again - now)
+                self._meanwhile()
                 if left <= _GREETING_EVERY:
                     raise MachineLost(f"The guest's agent did not answer within {timeout:g} s.")
         finally:

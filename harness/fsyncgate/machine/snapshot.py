@@ -25,6 +25,8 @@ MEMORY_FILE, STATE, ACTORS, CONSOLE = "memory", "state", "actors.json", "console
 _SMALL = 1 << 16
 """Bytes: more than the actors of a saved machine take."""
 
+NO_PORT = "no virtio-serial port"
+"""What the agent says when it has looked for its port in vain for some seconds (vms/agent/boot.c)."""
 BOOT_PATIENCE = 1.5
 """How much longer a boot may take than an answer; under TCG it takes two to six seconds."""
 
@@ -87,16 +89,28 @@ def booted(recipe: Recipe, boot: Boot, prepare: Callable[[Guest], None], patienc
     """
     qemu = Qemu(boot)
     try:
-        guest = Guest(Channel(qemu.agent, patience=patience), timeout=BOOT_PATIENCE * patience)
+        channel = Channel(qemu.agent, patience=patience)
+        guest = Guest(channel, timeout=BOOT_PATIENCE * patience, meanwhile=lambda: _has_port(qemu))
         prepare(guest)
         return Machine(qemu, guest)
     except MachineLost as error:
         lost = qemu.why_lost(error)
         qemu.kill()
-        raise MachineLost(f"The kernel '{recipe.kernel}' did not come up: {lost.message}") from None
+        raise MachineLost(
+            f"The kernel '{recipe.kernel}' did not come up: {lost.message}", hint=lost.hint
+        ) from None
     except BaseException:
         qemu.kill()
         raise
+
+
+def _has_port(qemu: Qemu) -> None:
+    """Raise MachineLost if the agent says on the console that it finds no way to the host."""
+    if NO_PORT in qemu.console_text():
+        raise MachineLost(
+            "its agent finds no virtio-serial port.",
+            hint="build virtio_pci, virtio_console and virtio_blk into the kernel, or give --modules DIR.",
+        )
 
 
 def save(recipe: Recipe, folder: Path, prepare: Callable[[Guest], None], patience: float) -> None:
