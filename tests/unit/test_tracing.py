@@ -43,12 +43,18 @@ def test_a_flush_has_no_sectors() -> None:
     assert (found.rwbs, found.sector, found.sectors) == ("FWS", 0, 0)
 
 
-def test_a_flush_that_was_moved_before_the_beginning_of_its_device() -> None:
-    found = event(
-        " init-90 [000] .....  6.525120: block_bio_complete: 253,0 FWS 18446744073708505088 + 0 [-5]"
-    )
+@pytest.mark.parametrize(
+    "line",
+    [
+        "block_bio_complete: 253,0 FWS 18446744073708505088 + 0 [-5]",
+        "block_bio_complete: 253,0 FWFSM 524376 + 0 [-5]",
+        "block_rq_complete: 254,0 FF () 18446744073709551615 + 0 [-5]",
+    ],
+)
+def test_a_flush_is_nowhere_whatever_sector_is_written_beside_it(line: str) -> None:
+    found = event(f"            init-90      [000] .....     6.525120: {line}")
     assert isinstance(found, BlockDone)
-    assert (found.sector, found.error) == (18446744073708505088, "EIO")
+    assert (found.sector, found.sectors, found.error) == (0, 0, "EIO")
 
 
 @pytest.mark.parametrize(
