@@ -1,6 +1,7 @@
 """Did the fault fire? Histories of block completions, and what they prove."""
 
 import pytest
+from msgspec.structs import replace
 
 from fsyncgate.check.firing import fired, strays, windows
 from fsyncgate.history import Armed, BlockDone, Called, Event, Healed
@@ -189,3 +190,31 @@ def test_what_was_not_dropped(event: BlockDone) -> None:
 
 def test_a_lying_disk_reports_no_error_so_every_error_is_a_stray() -> None:
     assert strays(LIES, armed(DATA), FAILED) == FAILED
+
+
+# Faults of the disk itself, made outside of the guest: no device-mapper above
+
+DISK_FLUSH = replace(FLUSH, mechanism="blkdebug")
+DISK_WRITE = replace(fault("write", "data"), mechanism="blkdebug")
+WAITED = [done("disk", "FF", 0, 0, "EIO"), done("disk", "WSM", 0, 0, "EIO")]
+"""A flush that fails, and the log block that asked for it."""
+
+
+def test_a_disk_that_cannot_flush_fires_in_its_own_requests() -> None:
+    assert fired(DISK_FLUSH, armed(UNUSED), WAITED) == 1
+
+
+def test_a_write_that_waited_for_a_flush_fails_with_it() -> None:
+    assert strays(DISK_FLUSH, armed(UNUSED), WAITED) == []
+    assert strays(DISK_FLUSH, armed(UNUSED), WAITED[1:]) == WAITED[1:]
+
+
+def test_a_disk_that_cannot_write_fires_in_its_own_requests() -> None:
+    write = done("disk", "WS", 266232, 24, "EIO")
+    assert fired(DISK_WRITE, armed(DATA), [write]) == 1
+    assert strays(DISK_WRITE, armed(DATA), [write]) == []
+
+
+def test_a_write_that_the_disk_fails_elsewhere_is_a_stray() -> None:
+    write = done("disk", "WS", 8, error="EIO")
+    assert strays(DISK_WRITE, armed(DATA), [write]) == [write]
