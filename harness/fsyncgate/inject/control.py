@@ -73,6 +73,7 @@ class FaultControl:
             return
         self._witness.look()
         self._mechanism.heal()
+        self._witness.look()  # what failed while the disk was being healed is the fault's as well
         self._witness.write(Healed(self._witness.now(), armed.fault))
 
     @property
