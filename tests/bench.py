@@ -46,7 +46,8 @@ def report(title: str, out: Path, seconds: float) -> None:
     machine = spent["machine"]
     beyond = [sum(result["phases"].get(phase, 0.0) for phase in PHASES[1:]) for result in results]
     print(
-        f"{title}: {len(results)} cases on linux-{KERNEL} in {seconds:.1f} s, {run['boots']} boots, {run['accelerator']}"
+        f"{title}: {len(results)} cases on linux-{KERNEL} in {seconds:.1f} s, "
+        f"{run['boots']} boots, {run['accelerator']}"
     )
     print(f"  machine ready   median {median(machine):.2f} s, worst {max(machine):.2f} s (the first boots)")
     print(f"  a case beyond   median {median(beyond):.2f} s, worst {max(beyond):.2f} s")
