@@ -10,7 +10,17 @@ from dataclasses import dataclass
 
 from fsyncgate.data import BLOCK, name
 from fsyncgate.guest.actor import Actor, Out, Pending
-from fsyncgate.guest.constants import AT_FDCWD, O_RDWR
+from fsyncgate.guest.constants import (
+    AT_FDCWD,
+    MAP_SHARED,
+    MS_SYNC,
+    O_RDWR,
+    PROT_READ,
+    PROT_WRITE,
+    SYNC_FILE_RANGE_WAIT_AFTER,
+    SYNC_FILE_RANGE_WAIT_BEFORE,
+    SYNC_FILE_RANGE_WRITE,
+)
 from fsyncgate.guest.passing import receive, send
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Outcome
@@ -43,6 +53,10 @@ class Process:
     def end(self) -> None:
         """End the process as `kill -9` does, and wait until its files are closed."""
         self.actor.kill()
+
+    def sync(self) -> Outcome:
+        """sync(2), which has nothing to say."""
+        return self.call("sync", {}, "sync")
 
     def call(self, what: str, arguments: dict[str, object], call: str, *values: int | bytes | str) -> Outcome:
         """Make one system call and write it down as `what` with `arguments`."""
@@ -87,6 +101,21 @@ class OpenFile:
         """syncfs(2) on the file system this file is on."""
         return self._plain("syncfs")
 
+    def start_writeback(self) -> Outcome:
+        """sync_file_range(2) with SYNC_FILE_RANGE_WRITE: begin to write, wait for nothing."""
+        return self._sync_file_range("sync_file_range WRITE", SYNC_FILE_RANGE_WRITE)
+
+    def wait_for_writeback(self) -> Outcome:
+        """sync_file_range(2) with WAIT_BEFORE, WRITE and WAIT_AFTER: write, and wait for it."""
+        every = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER
+        return self._sync_file_range("sync_file_range WAIT_BEFORE|WRITE|WAIT_AFTER", every)
+
+    def mapped(self, size: int = BLOCK) -> "Mapping":
+        """Map the first `size` bytes of the file, shared and writable. Raises GuestError if refused."""
+        protection = PROT_READ | PROT_WRITE
+        answer = self.process.actor.call("mmap", 0, size, protection, MAP_SHARED, self.descriptor, 0)
+        return Mapping(self, answer.must(f"map '{self.path}'"), size)
+
     def close(self) -> Outcome:
         """close(2)."""
         return self._plain("close")
@@ -116,8 +145,30 @@ class OpenFile:
         self.process.witness.called(self.process.name, "send", arguments, 0, began)
         return OpenFile(other, copy, self.path)
 
+    def _sync_file_range(self, what: str, flags: int) -> Outcome:
+        named: dict[str, object] = {"file": self.path, "fd": self.descriptor}
+        return self.process.call(what, named, "sync_file_range", self.descriptor, 0, 0, flags)
+
     def _plain(self, call: str) -> Outcome:
         return self.process.call(call, {"file": self.path, "fd": self.descriptor}, call, self.descriptor)
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A file's bytes in the memory of a process."""
+
+    file: OpenFile
+    address: int
+    size: int
+
+    def store(self, data: bytes) -> None:
+        """Change the bytes in memory; nobody else is told."""
+        self.file.process.actor.write_memory(self.address, data)
+
+    def msync(self) -> Outcome:
+        """msync(2) with MS_SYNC."""
+        named: dict[str, object] = {"file": self.file.path, "bytes": self.size}
+        return self.file.process.call("msync MS_SYNC", named, "msync", self.address, self.size, MS_SYNC)
 
 
 @dataclass(frozen=True)
