@@ -56,8 +56,9 @@ class Recipe(msgspec.Struct, frozen=True):
         return by_hand(kernel=self.kernel, initramfs=self.initramfs, accelerator=self.accelerator, disk=disk)
 
     def key(self) -> str:
-        """Return a name for everything that a saved state depends on."""
-        shape = self.boot(memory=Path("m"), private=False, disk=None, console=Path("c"))
+        """Return a name for everything that a saved state depends on; where files lie is no such thing."""
+        moved = msgspec.structs.replace(self, kernel="k", initramfs="i")
+        shape = moved.boot(memory=Path("m"), private=False, disk=None, console=Path("c"))
         digests = [
             self.kernel_sha256,
             self.initramfs_sha256,
