@@ -2,6 +2,8 @@
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fsyncgate.check.judge import differences, fitting, judge, observations
@@ -305,3 +307,47 @@ def test_a_write_that_was_dropped_ended_well_and_is_missing_below() -> None:
 def test_a_write_that_came_through_was_not_dropped() -> None:
     below = replace(GOOD, device="disk")
     assert reason(BEGAN, ARMED, below, GOOD, OBSERVED, ENDED, fault=LIES) == "the fault never fired"
+
+
+# What holds for every history
+
+ERRORS = st.sampled_from(["", "EIO", "ENOSPC"])
+REQUESTS = st.builds(
+    BlockDone,
+    st.just(0.4),
+    st.just(4.25),
+    st.sampled_from(["disk", "fault", "volume", "catcher"]),
+    st.sampled_from(["R", "WS", "FWS", "FF", "WFSM"]),
+    st.sampled_from([0, 266240, 524360]),
+    st.sampled_from([0, 8]),
+    ERRORS,
+)
+ANYTHING = st.one_of(
+    REQUESTS,
+    st.sampled_from([
+        ARMED, HEALED, ENDED, BEGAN, FSYNC,
+        Ended(0.9, "a lost machine"), TraceLost(0.4, "CPU:0 [LOST 2 EVENTS]"),
+        ConsoleSaid(0.8, "panic", "Kernel panic - not syncing"), ConsoleSaid(0.8, "disk", "I/O error"),
+    ]),
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, len(STORY)), ANYTHING), max_size=4))
+def test_nothing_but_an_observation_makes_a_case_deviate(added: list[tuple[int, Event]]) -> None:
+    events = list(STORY)
+    for at, event in added:
+        events.insert(at, event)
+    assert verdict(*events).verdict is not Judgement.DEVIATES
+
+
+@given(st.lists(ANYTHING, max_size=12))
+def test_no_history_without_a_firing_conforms(events: list[Event]) -> None:
+    found = verdict(BEGAN, *events, OBSERVED, ENDED)
+    assert found.fired > 0 or found.verdict is Judgement.UNKNOWN
+
+
+@given(st.lists(ANYTHING, max_size=12))
+def test_every_history_has_a_verdict_and_an_unknown_one_its_reason(events: list[Event]) -> None:
+    found = verdict(*events, fault=FAULT)
+    assert bool(found.reason) == (found.verdict is not Judgement.CONFORMS)
+    assert found.safe is None or found.verdict is Judgement.CONFORMS
