@@ -79,6 +79,7 @@ class ErrorRecorded(msgspec.Struct, frozen=True, tag_field="event", tag="error-r
     clock: float
     inode: int
     errseq: int
+    """What the inode held before: errseq_set() answers the previous value."""
 
 
 class ErrorReported(msgspec.Struct, frozen=True, tag_field="event", tag="error-reported"):
