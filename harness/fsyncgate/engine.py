@@ -25,7 +25,7 @@ def run(arguments: Sequence[str], workers: int, controller: Controller, display:
         os.environ.pop(name, None)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     scenarios = str(place("scenarios"))
     side_by_side = ["-n", str(workers)] if workers > 1 else []
     code = pytest.main(

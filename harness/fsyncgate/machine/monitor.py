@@ -21,9 +21,14 @@ class Monitor:
 
     def __init__(self, connection: socket.socket) -> None:
         """Shake hands. Raises MachineLost when QEMU is gone or does not answer."""
-        self._loop = asyncio.new_event_loop()
+        # It ends what is under way in order when Ctrl-C comes.
+        self._runner = asyncio.Runner()
         self._client = QMPClient("fsyncgate")
-        self._run(self._client.connect(connection))
+        try:
+            self._run(self._client.connect(connection))
+        except BaseException:
+            self._runner.close()
+            raise
 
     def execute(self, command: str, **arguments: Any) -> Any:
         """Run one command and return its answer; underscores in names stand for hyphens."""
@@ -43,11 +48,11 @@ class Monitor:
     def close(self) -> None:
         """Leave the connection; never raises."""
         try:
-            self._loop.run_until_complete(asyncio.wait_for(self._client.disconnect(), TIMEOUT))
+            self._runner.run(asyncio.wait_for(self._client.disconnect(), TIMEOUT))
         except (QMPError, OSError, EOFError, TimeoutError):
             pass
         finally:
-            self._loop.close()
+            self._runner.close()
 
     async def _migrate(self, command: str, state: str) -> None:
         """Move the state, and return when QEMU's own event says that it is done."""
@@ -64,7 +69,7 @@ class Monitor:
 
     def _run(self, coroutine: Any) -> Any:
         try:
-            return self._loop.run_until_complete(asyncio.wait_for(coroutine, TIMEOUT))
+            return self._runner.run(asyncio.wait_for(coroutine, TIMEOUT))
         except TimeoutError:
             raise MachineLost(f"QEMU's monitor did not answer within {TIMEOUT:.0f} s.") from None
         except (QMPError, OSError, EOFError) as error:
