@@ -10,6 +10,7 @@ import pytest
 
 from fsyncgate import worker
 from fsyncgate.errors import UNKNOWN, FsyncgateError
+from fsyncgate.images.agent import agent
 from fsyncgate.kernels.prefetch import Prefetcher
 from fsyncgate.ledger import Ledger, status
 from fsyncgate.machine.qemu import installed
@@ -31,9 +32,11 @@ class Controller:
     def __init__(self, out: Path, bench: Workbench) -> None:
         """Begin the run in `out` and begin to fetch its kernels.
 
-        Raises UsageError if `out` is taken, SetupError if it cannot be made or QEMU is missing.
+        Raises UsageError if `out` is taken, SetupError if it cannot be made, or if this host lacks what every
+        case needs: QEMU and the guest agent.
         """
         installed()
+        agent(bench.cache)
         self.bench = bench
         self.ledger = Ledger(out)
         self.listener: Callable[[str], None] = lambda _: None
