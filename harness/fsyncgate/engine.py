@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Sequence
+from types import FrameType
 
 import pytest
 
@@ -25,7 +26,7 @@ def run(arguments: Sequence[str], workers: int, controller: Controller, display:
         os.environ.pop(name, None)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+            signal.signal(number, _as_by_ctrl_c)
     scenarios = str(place("scenarios"))
     side_by_side = ["-n", str(workers)] if workers > 1 else []
     code = pytest.main(
@@ -33,3 +34,7 @@ def run(arguments: Sequence[str], workers: int, controller: Controller, display:
         plugins=[controller, display],
     )
     return display.exit_status(code)
+
+
+def _as_by_ctrl_c(_number: int, _frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGINT)
