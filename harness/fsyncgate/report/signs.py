@@ -44,6 +44,15 @@ def planned(results: Iterable[Result], plan: Iterable[Case] = ()) -> list[Case]:
     return list({case.id: case for case in (*plan, *made)}.values())
 
 
+def told(cases: Iterable[Case], scenarios: Iterable[str]) -> list[Case]:
+    """Return the cases with their scenarios in the order in which the catalogue tells them."""
+    cases = list(cases)
+    names = dict.fromkeys([*scenarios, *(case.scenario for case in cases)])
+    order = {name: index for index, name in enumerate(names)}
+    group = {name.partition("/")[0]: index for name, index in reversed(order.items())}
+    return sorted(cases, key=lambda case: (group[case.scenario.partition("/")[0]], order[case.scenario]))
+
+
 def cells(results: Sequence[Result], plan: Sequence[Case], running: Collection[str] = ()) -> dict[Cell, Sign]:
     """Return the sign of each cell: the worst over its faults.
 

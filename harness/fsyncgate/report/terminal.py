@@ -22,7 +22,7 @@ from fsyncgate.model import Case, Judgement, Result, Scenario
 from fsyncgate.report.grid import Drawing, Matrix, matrix
 from fsyncgate.report.phrases import first_line, visible
 from fsyncgate.report.plain import JsonLines, Plain, Reporter, details, unfinished
-from fsyncgate.report.signs import sign
+from fsyncgate.report.signs import planned, sign, told
 from fsyncgate.report.words import summary
 
 __all__ = ["JsonLines", "Live", "Plain", "Reporter", "matrix", "reporter", "show"]
@@ -45,7 +45,7 @@ class Live:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take what is planned; `clock` tells seconds."""
-        self._plan = tuple(plan)
+        self._plan = tuple(told(plan, scenarios))
         self._scenarios = scenarios
         self._console = console or Console()
         self._clock = clock
@@ -205,7 +205,7 @@ def show(
 ) -> None:
     """Print the matrix of a run, the cases that deviate or are unknown, and the summary."""
     console = console or Console()
-    console.print(Padding(Matrix(results, plan), (1, 0)))
+    console.print(Padding(Matrix(results, told(planned(results, plan), scenarios)), (1, 0)))
     for paragraph in _remarkable(results, plain=console.options.ascii_only):
         console.print(paragraph, soft_wrap=True)
     for sentence in summary(results, scenarios, cases=False):
