@@ -409,7 +409,9 @@ def wire(program: Path) -> Iterator[Wire]:
     with running(program) as (_, link):
         link.settimeout(10)
         wire = Wire(link)
-        wire.until_hello(encode(Frame(1, 0, Op.SPAWN, b"\1\0\0\0")))
+        frames = wire.until_hello(encode(Frame(1, 0, Op.SPAWN, b"\1\0\0\0")))
+        while not any(frame.request == 1 for frame in frames):  # the actor may answer before its maker
+            frames = wire.until_hello(b"")
         yield wire
 
 
