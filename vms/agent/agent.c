@@ -4,389 +4,284 @@
  * agent --stdio   serves stdin and stdout until end of file
  *
  * This file is the supervisor. It only moves frames, so it never waits for anything but poll():
- * each actor is a process of its own (actor.c), and one that hangs in fsync stops no other. */
-#define _GNU_SOURCE
+ * each actor is a process of its own (actor.c), and one that hangs in fsync stops no other.
+ *
+ * A frame is a header of 28 bytes and a body, all numbers little endian (x86-64 only):
+ * the host's side of this page is harness/fsyncgate/guest/frame.py. */
 #include "agent.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 
-/* From here up an actor keeps descriptors of its own, so that the host's calls get 3, 4, 5 ... */
-enum { HIGH_DESCRIPTOR = 900 };
-enum { MAX_ACTORS = 256, MAX_WAITING = 256, CHUNK = 1 << 18 };
-/* Unsent data: from ENOUGH on actors are not read, or refuse; from TOO_MUCH on the host is not read. */
-enum { ENOUGH = 8 << 20, TOO_MUCH = 64 << 20 };
+#define MAGIC 0x74677366u /* "fsgt" */
+#define LOST (REPLY | 257)
+#define EXITED (REPLY | 258)
+enum { HEADER = 28, MAX_ACTORS = 64 };
+enum { HIGH_DESCRIPTOR = 900 }; /* so that the host's calls get 3, 4, 5 ... */
+enum { ENOUGH = 8 << 20 }; /* so many bytes may wait for a reader; it gets no more before it reads */
 
-static struct actor {
-    uint32_t id; /* 0: a free place */
-    pid_t pid;
-    int fd;       /* the link; -1 when it is broken and the actor is about to end */
-    int new_link; /* a descriptor that came with ADOPT, or -1 */
-    uint32_t waiting[MAX_WAITING]; /* requests it has got and not answered */
-    size_t waits;
-    struct buffer received, unsent;
-} actors[MAX_ACTORS];
-static int places; /* how many of them were ever used: the rest need not be looked at */
+struct header {
+    uint32_t magic, length, request, actor, op, body_crc, own_crc;
+};
 
 static struct {
     int in, out;
-    int is_port;    /* without an end: another host may connect later */
-    int gone;       /* no host is connected now */
-    int in_garbage; /* this run of garbage has been refused already */
     struct buffer received, unsent;
 } host;
 
-static sigset_t signals; /* of every process but the supervisor, which hears SIGCHLD only in ppoll() */
-static void *arena;      /* at the same address in every actor */
+/* The first serves the host as actor 0: it only makes actors that inherit nothing. */
+static struct actor *actors;
+pid_t supervisor;
+int bell;
 
-int high(int fd)
+/* The CRC of zlib. */
+static uint32_t crc32(const void *data, size_t length)
 {
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
-    if (moved < 0)
-        return fd;
-    close(fd);
-    return moved;
+    static uint32_t table[256];
+    for (uint32_t i = 0; !table[255] && i < 256; i++) {
+        table[i] = i;
+        for (int bit = 0; bit < 8; bit++)
+            table[i] = table[i] & 1 ? 0xedb88320u ^ (table[i] >> 1) : table[i] >> 1;
+    }
+    uint32_t crc = ~0u;
+    for (const unsigned char *at = data; length; at++, length--)
+        crc = table[(crc ^ *at) & 255] ^ (crc >> 8);
+    return ~crc;
 }
 
-void put_hello(struct buffer *b, uint32_t request, uint32_t actor)
+static void put(struct buffer *b, const void *data, size_t length)
 {
-    struct {
-        uint32_t protocol, pid;
-        uint64_t address, size;
-    } hello = {PROTOCOL, getpid(), (uintptr_t)arena, ARENA_SIZE};
-    put_frame(b, request, actor, HELLO | REPLY, &hello, sizeof hello);
+    b->bytes = realloc(b->bytes, b->length + length);
+    if (!b->bytes)
+        abort();
+    memcpy(b->bytes + b->length, data, length);
+    b->length += length;
 }
 
-static void nothing(int number) { (void)number; }
+/* The next put() gives the memory back. */
+static void take(struct buffer *b, size_t length)
+{
+    b->length -= length;
+    if (b->length)
+        memmove(b->bytes, b->bytes + length, b->length);
+}
 
+static void tell(uint32_t request, uint32_t actor, uint32_t op, const void *body, size_t length)
+{
+    struct header h = {MAGIC, length, request, actor, op, crc32(body, length), 0};
+    h.own_crc = crc32(&h, HEADER - 4);
+    put(&host.unsent, &h, HEADER);
+    put(&host.unsent, body, length);
+}
+
+/* With 0: a free place. */
 static struct actor *find(uint32_t id)
 {
-    for (struct actor *a = actors; a < actors + MAX_ACTORS; a++)
+    for (struct actor *a = actors + 1; a < actors + MAX_ACTORS; a++)
         if (a->id == id)
             return a;
     return NULL;
 }
 
-/* End of file in --stdio mode. An actor that hangs in the kernel is not waited for: two seconds. */
-static _Noreturn void finish(void)
+/* Give an idle actor its next request, which stays in the queue until it is answered. */
+static void feed(struct actor *a)
 {
-    pid_t pid;
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    for (struct actor *a = actors; a < actors + MAX_ACTORS; a++)
-        if (a->id)
-            kill(a->pid, SIGKILL);
-    do
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-            ;
-    while (pid == 0 && sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = 2}) > 0);
-    exit(0);
+    struct header h;
+
+    memcpy(&h, a->queue.bytes, HEADER);
+    memcpy(a->request, a->queue.bytes + HEADER, h.length);
+    a->op = h.op;
+    a->length = h.length;
+    a->state = ASKED;
+    syscall(SYS_futex, &a->state, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Write what can be written now. 0, or -1 when the other end is gone. */
-static int flush(int fd, struct buffer *b)
+/* A frame from the host whose header and body are sound. NULL, or why it is refused. */
+static const char *serve(struct header h, const void *body)
 {
-    while (held(b)) {
-        ssize_t n = write(fd, first(b), held(b));
-        if (n <= 0)
-            return n == 0 || errno == EAGAIN || errno == EINTR ? 0 : -1;
-        take(b, n);
+    struct actor *a = h.actor ? find(h.actor) : actors;
+    struct actor *child;
+    unsigned char hello[64];
+    uint32_t id;
+
+    if (h.op < HELLO || h.op > RUN)
+        return "unknown operation";
+    if (!a || (a == actors && !a->pid))
+        return "unknown actor";
+    if (h.op == HELLO && h.length)
+        return "the body of HELLO is too long";
+    if (h.op != HELLO && (h.op == SPAWN) != (h.actor == 0))
+        return h.actor ? "only the supervisor spawns" : "the supervisor only spawns";
+    if (a->queue.length > ENOUGH)
+        return "too much is waiting for this actor";
+    if (h.op == HELLO && !h.actor) {
+        tell(h.request, 0, HELLO | REPLY, hello, greet(hello));
+        return NULL;
     }
-    return 0;
-}
-
-static void bury(struct actor *a, int32_t status)
-{
-    close(a->fd);
-    put_frame(&host.unsent, 0, a->id, EXITED, &status, 4);
-    for (size_t i = 0; i < a->waits; i++)
-        put_frame(&host.unsent, a->waiting[i], a->id, LOST, "", 0);
-    free(a->received.bytes);
-    free(a->unsent.bytes);
-    a->id = 0;
-    a->fd = -1;
-}
-
-/* An actor whose link is broken cannot go on; reap() tells the host how it ended. */
-static void disconnect(struct actor *a)
-{
-    close(a->fd);
-    a->fd = -1;
-    if (kill(a->pid, SIGKILL) && errno == ESRCH)
-        bury(a, SIGKILL); /* it was reaped before it was adopted */
-}
-
-static void adopt(uint32_t id, pid_t pid, int fd)
-{
-    struct actor *a = fd < 0 || find(id) ? NULL : find(0);
-    if (!a) { /* the host hears of it as REFUSED by the next request to `id` */
-        kill(pid, SIGKILL);
-        close(fd);
-        return;
+    if (h.op == FORK || h.op == SPAWN) {
+        if (h.length != sizeof id)
+            return "the body is not the number of an actor";
+        memcpy(&id, body, sizeof id);
+        child = find(0);
+        if (!child)
+            return "too many actors";
+        if (find(id))
+            return "an actor with this number exists";
+        child->id = id;
+        body = &child; /* this is all that the parent must know */
+        h.length = sizeof child;
+        h.actor = id; /* and this is for answer() */
     }
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    *a = (struct actor){.id = id, .pid = pid, .fd = fd, .new_link = -1};
-    if (places <= a - actors)
-        places = a - actors + 1;
-}
-
-static void spawn(const struct header *h, uint32_t id)
-{
-    int link[2];
-    int64_t pid = -1;
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link))
-        return refuse(&host.unsent, h, strerror(errno));
-    pid = fork();
-    if (pid == 0) {
-        int own = high(link[1]);
-        for (int fd = 3; fd < 2 * HIGH_DESCRIPTOR; fd++)
-            if (fd != own)
-                close(fd);
-        sigprocmask(SIG_SETMASK, &signals, NULL);
-        signal(SIGCHLD, SIG_DFL);
-        live_as_actor(id, own);
-    }
-    close(link[1]);
-    if (pid < 0) {
-        refuse(&host.unsent, h, strerror(errno));
-        close(link[0]);
-        return;
-    }
-    adopt(id, pid, link[0]);
-    put_frame(&host.unsent, h->request, 0, SPAWN | REPLY, &pid, 8);
-}
-
-static void forward(const struct header *h, struct actor *a)
-{
-    if (a->waits == MAX_WAITING || held(&a->unsent) > ENOUGH)
-        return refuse(&host.unsent, h, "too much is waiting for this actor");
-    a->waiting[a->waits++] = h->request;
-    put(&a->unsent, first(&host.received), HEADER + h->length);
-    if (a->fd >= 0 && flush(a->fd, &a->unsent))
-        disconnect(a);
-}
-
-/* A frame from the host whose header and body are sound. */
-static void serve(const struct header *h)
-{
-    struct actor *a = h->actor ? find(h->actor) : NULL;
-    const char *why = NULL;
-    uint32_t id = 0;
-
-    if ((h->op == FORK || h->op == SPAWN) && h->length == 4)
-        memcpy(&id, first(&host.received) + HEADER, 4);
-    if (h->op < HELLO || h->op > RUN)
-        why = "unknown operation";
-    else if (h->actor && !a)
-        why = "unknown actor";
-    else if (h->op != HELLO && (h->op == SPAWN) != !a)
-        why = a ? "only the supervisor spawns" : "the supervisor only spawns";
-    else if (h->op == HELLO && h->length)
-        why = "the body of HELLO is too long";
-    else if ((h->op == FORK || h->op == SPAWN) && !id)
-        why = "the body is not the number of an actor";
-    else if (id && (find(id) || !find(0)))
-        why = find(id) ? "an actor with this number exists" : "too many actors";
-    if (why)
-        refuse(&host.unsent, h, why);
-    else if (a)
-        forward(h, a);
-    else if (h->op == SPAWN)
-        spawn(h, id);
-    else
-        put_hello(&host.unsent, h->request, 0);
+    put(&a->queue, &h, HEADER);
+    put(&a->queue, body, h.length);
+    return NULL;
 }
 
 /* Take the host's frames, and find the way back when bytes were lost or damaged. */
 static void read_host(void)
 {
+    static int in_garbage; /* and this run of garbage has been refused already */
     struct buffer *b = &host.received;
     struct header h;
+    size_t at, used;
+    const char *why;
 
-    while (held(b) >= HEADER) {
-        memcpy(&h, first(b), HEADER);
-        if (!good_header(&h)) {
-            if (!host.in_garbage)
-                refuse(&host.unsent, &(struct header){0}, "bytes that belong to no frame");
-            host.in_garbage = 1;
-            take(b, 1);
-            continue;
+    for (at = 0; b->length - at >= HEADER; at += used) {
+        memcpy(&h, b->bytes + at, HEADER);
+        const void *body = b->bytes + at + HEADER;
+        used = HEADER + h.length;
+        if (h.magic != MAGIC || h.own_crc != crc32(&h, HEADER - 4)) {
+            why = in_garbage ? NULL : "bytes that belong to no frame";
+            used = 1;
+            h = (struct header){0};
+        } else if (h.length > MAX_BODY) {
+            why = "the body is too long";
+            used = HEADER;
+        } else if (b->length - at < used) {
+            break;
+        } else if (h.body_crc != crc32(body, h.length)) {
+            why = "the body is damaged";
+        } else {
+            why = serve(h, body);
         }
-        host.in_garbage = 0;
-        if (h.length > MAX_BODY) {
-            refuse(&host.unsent, &h, "the body is too long");
-            take(b, HEADER);
-            continue;
-        }
-        if (held(b) < HEADER + h.length)
-            return;
-        if (crc32(first(b) + HEADER, h.length) == h.body_crc)
-            serve(&h);
-        else
-            refuse(&host.unsent, &h, "the body is damaged");
-        take(b, HEADER + h.length);
+        in_garbage = used == 1;
+        if (why)
+            tell(h.request, h.actor, REFUSED, why, strlen(why));
     }
+    take(b, at);
 }
 
-/* Read once, with a descriptor that may come along. 0 when the link is broken. */
-static int receive(struct actor *a)
-{
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec data = {room(&a->received, CHUNK), CHUNK};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    ssize_t n = recvmsg(a->fd, &message, MSG_CMSG_CLOEXEC);
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR ? -1 : 0;
-    if (message.msg_controllen && control.header.cmsg_type == SCM_RIGHTS)
-        memcpy(&a->new_link, CMSG_DATA(&control.header), sizeof(int));
-    a->received.end += n;
-    return n > 0;
-}
+static void bury(struct actor *a, int32_t status);
 
-/* Pass an actor's answers on. Their bodies are for the host to check. */
-static void read_actor(struct actor *a)
+/* End the first request in the queue of an actor. */
+static void answer(struct actor *a, uint32_t op, size_t length)
 {
-    struct buffer *b = &a->received;
+    struct actor *child;
     struct header h;
-    int64_t pid;
 
-    while (held(b) >= HEADER) {
-        memcpy(&h, first(b), HEADER);
-        if (!good_header(&h) || h.length > MAX_BODY)
-            return disconnect(a);
-        if (held(b) < HEADER + h.length)
-            return;
-        if (h.op == ADOPT) {
-            memcpy(&pid, first(b) + HEADER, sizeof pid);
-            adopt(h.actor, pid, a->new_link);
-            a->new_link = -1;
-        }
-        for (size_t i = 0; i < a->waits; i++)
-            if (h.op != ADOPT && a->waiting[i] == h.request) {
-                memmove(a->waiting + i, a->waiting + i + 1, (--a->waits - i) * sizeof *a->waiting);
-                put(&host.unsent, first(b), HEADER + h.length);
-                break;
-            }
-        take(b, HEADER + h.length);
+    memcpy(&h, a->queue.bytes, HEADER);
+    if ((h.op == FORK || h.op == SPAWN) && op != (h.op | REPLY)) {
+        memcpy(&child, a->queue.bytes + HEADER, sizeof child);
+        if (child->id == h.actor && child->pid)
+            kill(child->pid, SIGKILL); /* it was made, but nobody will know */
+        else if (child->id == h.actor)
+            bury(child, SIGKILL);
     }
+    tell(h.request, a->id, op, a->answer, length <= MAX_BODY ? length : 0);
+    take(&a->queue, HEADER + h.length);
+    a->state = IDLE;
 }
 
-/* Reap every child. What an actor had still answered goes first. */
-static void reap(void)
+static void bury(struct actor *a, int32_t status)
 {
-    int32_t status;
+    if (a->state == ANSWERED)
+        answer(a, a->op, a->length);
+    tell(0, a->id, EXITED, &status, sizeof status);
+    while (a->queue.length)
+        answer(a, LOST, 0);
+    free(a->queue.bytes);
+    madvise(a, sizeof *a, MADV_REMOVE); /* which clears it, too: a free place */
+}
+
+/* See which actors have answered or ended, and reap every child. */
+static void attend(void)
+{
+    int status;
     pid_t pid;
 
+    for (struct actor *a = actors; a < actors + MAX_ACTORS; a++)
+        if (a->state == ANSWERED)
+            answer(a, a->op, a->length);
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         for (struct actor *a = actors; a < actors + MAX_ACTORS; a++)
-            if (a->id && a->pid == pid) {
-                while (a->fd >= 0 && receive(a) > 0)
-                    read_actor(a);
-                if (a->id)
-                    bury(a, status);
-                break;
-            }
-}
-
-static void serve_host(int events)
-{
-    ssize_t n = read(host.in, room(&host.received, CHUNK), CHUNK);
-    if (n > 0) {
-        host.received.end += n;
-        read_host();
-    } else if (!host.is_port && (n == 0 || errno != EAGAIN)) {
-        finish();
-    } else if (n == 0 && !host.gone) {
-        /* The next host begins a new frame. What is unsent may answer it already: that stays. */
-        take(&host.received, held(&host.received));
-        host.in_garbage = 0;
-    }
-    host.gone = host.is_port && n <= 0 && (events & POLLHUP);
+            if (a->pid == pid)
+                bury(a, status);
 }
 
 /* One turn: wait for something, then move what can be moved. */
 static void turn(void)
 {
-    static struct pollfd p[2 + MAX_ACTORS];
-    static int napping;
-    size_t unsent = held(&host.unsent);
+    static unsigned char chunk[1 << 18];
+    short reads = host.unsent.length < ENOUGH ? POLLIN : 0;
+    int out = host.unsent.length ? host.out : -1;
+    struct pollfd p[] = {{host.in, reads, 0}, {bell, reads, 0}, {out, POLLOUT, 0}};
+    uint64_t rings;
+    size_t sent = 0;
+    ssize_t n;
 
-    /* A port without a host is always "ready": leave it out of every other poll, for 1 ms. */
-    napping = host.gone && !napping;
-    p[0] = (struct pollfd){napping || unsent > TOO_MUCH ? -1 : host.in, POLLIN, 0};
-    p[1] = (struct pollfd){!napping && unsent ? host.out : -1, POLLOUT, 0};
-    const int polled = places;
-    for (int i = 0; i < polled; i++) {
-        short events = (unsent < ENOUGH ? POLLIN : 0) | (held(&actors[i].unsent) ? POLLOUT : 0);
-        p[2 + i] = (struct pollfd){actors[i].id && events ? actors[i].fd : -1, events, 0};
+    poll(p, 3, -1); /* a signal may interrupt it: then nothing is there */
+    if (p[1].revents && read(bell, &rings, sizeof rings) > 0)
+        attend();
+    if (p[0].revents) {
+        n = read(host.in, chunk, sizeof chunk);
+        if (n > 0) {
+            put(&host.received, chunk, n);
+            read_host();
+        } else if (n == 0 || errno != EAGAIN) {
+            if (supervisor != 1)
+                exit(0); /* and the kernel ends the actors: PR_SET_PDEATHSIG */
+            /* The next host begins a new frame. What is unsent may answer it already: that stays. */
+            take(&host.received, host.received.length);
+            usleep(1000); /* poll() does not wait for a host to connect */
+        }
     }
-    struct timespec nap = {.tv_nsec = 1000000};
-    if (ppoll(p, 2 + polled, napping ? &nap : NULL, &signals) < 0)
-        return;
-    for (int i = 0; i < polled; i++) {
-        struct actor *a = &actors[i];
-        int got = p[2 + i].revents & ~POLLOUT ? receive(a) : -1;
-        if (got > 0)
-            read_actor(a);
-        if (p[2 + i].revents && a->fd >= 0 && (got == 0 || flush(a->fd, &a->unsent)))
-            disconnect(a);
-    }
-    if (p[0].revents)
-        serve_host(p[0].revents);
-    if (flush(host.out, &host.unsent) && !host.is_port)
-        finish();
+    for (struct actor *a = actors; a < actors + MAX_ACTORS; a++)
+        if (a->state == IDLE && a->queue.length)
+            feed(a);
+    for (n = 1; n > 0 && sent < host.unsent.length; sent += n > 0 ? n : 0)
+        n = write(host.out, host.unsent.bytes + sent, host.unsent.length - sent);
+    take(&host.unsent, sent);
 }
 
-/* Keep stdin and stdout for the host alone; what an actor prints goes to stderr. */
-static void take_stdio(void)
+int main(void)
 {
-    host.in = fcntl(0, F_DUPFD_CLOEXEC, 3);
-    host.out = fcntl(1, F_DUPFD_CLOEXEC, 3);
-    fcntl(host.in, F_SETFL, fcntl(host.in, F_GETFL) | O_NONBLOCK);
-    fcntl(host.out, F_SETFL, fcntl(host.out, F_GETFL) | O_NONBLOCK);
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    dup2(null, 0);
-    dup2(fcntl(2, F_GETFD) < 0 ? null : 2, 1);
-    close(null);
-}
-
-int main(int argc, char **argv)
-{
-    sigset_t child;
-
-    if (argc > 1 && !strcmp(argv[1], "--stdio")) {
-        take_stdio();
-    } else if (getpid() == 1) {
+    supervisor = getpid();
+    if (supervisor == 1) {
         host.in = host.out = boot();
-        host.is_port = 1;
     } else {
-        fprintf(stderr, "usage: agent --stdio, or as PID 1 of an initramfs\n");
-        return 2;
+        /* Keep these two for the host alone; what an actor prints goes to stderr. */
+        host.in = fcntl(0, F_DUPFD_CLOEXEC, 3);
+        host.out = fcntl(1, F_DUPFD_CLOEXEC, 3);
+        fcntl(host.out, F_SETFL, fcntl(host.out, F_GETFL) | O_NONBLOCK);
+        redirect(2);
     }
-    arena = mmap(NULL, ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, nothing);
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, &signals);
-    sigdelset(&signals, SIGCHLD);
-    for (;;) {
-        reap();
+    actors = mmap(NULL, MAX_ACTORS * sizeof *actors, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int low = eventfd(0, EFD_NONBLOCK);
+    bell = fcntl(low, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    close(low);
+    if (actors == MAP_FAILED || bell < 0)
+        abort();
+    signal(SIGCHLD, ring);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(host.in);
+        close(host.out);
+        signal(SIGCHLD, SIG_DFL);
+        signal(SIGPIPE, SIG_IGN);
+        live_as_actor(actors);
+    }
+    actors->pid = pid;
+    for (;;)
         turn();
-    }
 }
