@@ -115,11 +115,13 @@ class Host:
         self.folder = folder
         self.cache = cache
         self.environ = os.environ | {"FSYNCGATE_CACHE": str(cache), "COLUMNS": "200"}
+        self.prefix: list[str] = []
+        """What runs the commands, such as `unshare`."""
         self.commands: list[Command] = []
 
     def start(self, *argv: str | Path, terminal: int | None = None) -> Command:
         """Start a command."""
-        command = Command([BIN / argv[0], *argv[1:]], self.folder, self.environ, terminal)
+        command = Command([*self.prefix, BIN / argv[0], *argv[1:]], self.folder, self.environ, terminal)
         self.commands.append(command)
         return command
 
@@ -152,17 +154,28 @@ class Host:
         lines = (self.folder / out / "results.jsonl").read_text().splitlines()
         return {(one := json.loads(line))["scenario"].rpartition("/")[2]: one for line in lines}
 
+    def record(self, out: str | Path) -> dict[str, Any]:
+        """Return what a run says of itself."""
+        record: dict[str, Any] = json.loads((self.folder / out / "run.json").read_text())
+        return record
+
     def without(self, *kinds: str) -> None:
         """Forget what the cache has of these kinds."""
         for kind in kinds:
             (self.cache / kind).unlink()
 
-    def with_own(self, *kinds: str) -> None:
-        """Copy what the cache has of these kinds: it may be damaged then."""
-        for kind in kinds:
-            source = (self.cache / kind).resolve()
-            (self.cache / kind).unlink()
-            subprocess.run(["cp", "-r", "--sparse=always", source, self.cache / kind], check=True)
+    def with_own(self, what: str) -> Path:
+        """Give the cache a copy of one thing, and nothing else of its kind; return the copy.
+
+        `what` is the kind and how the name begins; the thing is the one that was used last.
+        """
+        kind, _, begin = what.partition("/")
+        things = (self.cache / kind).resolve().glob(f"{begin}-*")
+        thing = max(things, key=lambda folder: folder.stat().st_mtime)
+        (self.cache / kind).unlink()
+        (self.cache / kind).mkdir()
+        subprocess.run(["cp", "-r", "--sparse=auto", thing, self.cache / kind], check=True)
+        return self.cache / kind / thing.name
 
 
 @pytest.fixture(scope="session")
