@@ -26,6 +26,8 @@ from fsyncgate.workbench import Workbench
 EXPECTED = "expected.toml"
 """The file that makes a folder of tests a folder of scenarios."""
 WORKBENCH = pytest.StashKey[Workbench]()
+ORDER = pytest.StashKey[list[list[str]]]()
+"""The kernels, file systems and scenarios, in the order in which they run."""
 RUN = pytest.StashKey[Run]()
 
 
@@ -59,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         bench = config.stash[WORKBENCH] = _workbench(config)
         known = [name for file in files for name in catalogue.scenarios(file.parent)]
         check_names(_wanted(config), known, bench.filesystems, bench.faults)
+        config.stash[ORDER] = [list(bench.specs), list(bench.filesystems), known]
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     except FsyncgateError as error:
@@ -87,12 +90,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order the cases by kernel, then by file system: a machine is booted once."""
-    if (bench := config.stash.get(WORKBENCH, None)) is None:
+    """Put the cases into the plan's order: a machine is booted once."""
+    if (order := config.stash.get(ORDER, None)) is None:
         return
-    kernels, filesystems = list(bench.specs), list(bench.filesystems)
     cases = [item for item in items if _case(item)]
-    cases.sort(key=lambda item: _rank(_case(item), kernels, filesystems))
+    cases.sort(key=lambda item: _rank(_case(item), order))
     # A scenario without a case that was asked for is no test, not even one that is skipped.
     items[:] = cases + [
         item for item in items if not _case(item) and not (item.path.parent / EXPECTED).exists()
@@ -232,6 +234,7 @@ def _case(item: pytest.Item) -> Case | None:
     return found[0] if isinstance(found, tuple) and isinstance(found[0], Case) else None
 
 
-def _rank(case: Case | None, kernels: list[str], filesystems: list[str]) -> tuple[int, int]:
+def _rank(case: Case | None, order: list[list[str]]) -> list[int]:
     assert case is not None
-    return kernels.index(case.kernel), filesystems.index(case.filesystem)
+    what = (case.kernel, case.filesystem, case.scenario)
+    return [names.index(name) for names, name in zip(order, what, strict=True)]

@@ -35,10 +35,6 @@ def lose(file: Path) -> None:
 
 MACHINE, INITRAMFS = f"machines/linux-{KERNEL}", f"initramfs/linux-{KERNEL}"
 IMAGE = "filesystems/ext4-ordered"
-    f"machines/linux-{KERNEL}",
-    f"initramfs/linux-{KERNEL}",
-    "filesystems/ext4-ordered",
-)
 
 
 @pytest.mark.parametrize(
