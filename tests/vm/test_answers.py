@@ -45,7 +45,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     out = tmp_path_factory.mktemp("answers") / "run"
     options = [part for kernel in KERNELS for part in ("--kernel", kernel)]
     options += [part for scenario in SCENARIOS for part in ("--scenario", scenario)]
-    command = [COMMAND, "qualify", *options, "-j", "2", "--out", str(out), "--format", "jsonl"]
+    command = [str(COMMAND), "qualify", *options, "-j", "2", "--out", str(out), "--format", "jsonl"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return Answers(out)
