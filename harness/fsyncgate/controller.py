@@ -1,11 +1,9 @@
 """The controlling process of a run: it hears of results, keeps the ledger and hands out the work."""
 
-import re
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from fsyncgate import worker
@@ -14,16 +12,13 @@ from fsyncgate.images.agent import agent
 from fsyncgate.kernels.prefetch import Prefetcher
 from fsyncgate.ledger import Ledger, status
 from fsyncgate.machine.qemu import installed
-from fsyncgate.model import Case, Result
+from fsyncgate.model import Case
+from fsyncgate.nodes import carry, case_of, results_of
 from fsyncgate.run import unknown
 from fsyncgate.workbench import Workbench
 
-RESULT = "fsyncgate"
-"""The name under which a report carries a result from a worker."""
 FOLDER = "fsyncgate_out"
 """The name under which a worker is told where the results go."""
-
-_NODE = re.compile(r"::test_(?P<name>\w+)\[(?P<case>[^/\]]+/[^/\]]+/[^/\]]+/[^/\]]+/(?P=name))\]$")
 
 
 class Controller:
@@ -131,26 +126,6 @@ class Controller:
     def _note(self, facts: dict[str, Any]) -> None:
         self.ledger.boots += facts.get("boots", 0)
         self.ledger.accelerator = self.ledger.accelerator or facts.get("accelerator", "")
-
-
-def carry(report: pytest.TestReport, result: Result) -> None:
-    """Put a result into a report, which takes it from a worker to the controlling process."""
-    report.user_properties = [*report.user_properties, (RESULT, msgspec.json.encode(result).decode())]
-
-
-def results_of(report: pytest.TestReport) -> list[Result]:
-    """Return the result that a report carries, if it does."""
-    return [
-        msgspec.json.decode(str(value), type=Result)
-        for name, value in report.user_properties
-        if name == RESULT
-    ]
-
-
-def case_of(nodeid: str) -> str:
-    """Return the id of the case that a pytest node id stands for, or the empty string if it is none."""
-    found = _NODE.search(nodeid)
-    return found["case"] if found else ""
 
 
 def _case(case_id: str) -> Case:

@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
-from fsyncgate.controller import Controller, case_of, results_of
+from fsyncgate.controller import Controller
 from fsyncgate.errors import CONFORMS, INTERRUPTED, UNKNOWN, USAGE
 from fsyncgate.ledger import status
 from fsyncgate.model import Case, Result, Scenario
+from fsyncgate.nodes import case_of, results_of
 from fsyncgate.report.terminal import reporter
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from fsyncgate import catalogue, worker
-from fsyncgate.controller import FOLDER, Controller, carry
+from fsyncgate.controller import FOLDER, Controller
 from fsyncgate.errors import CatalogueError, FsyncgateError, UsageError
 from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.inject.control import FaultControl
 from fsyncgate.kernels.catalogue import Spec, choose
 from fsyncgate.ledger import default_folder
 from fsyncgate.model import Case, Judgement, Scenario
+from fsyncgate.nodes import carry
 from fsyncgate.plan import Wanted, check_names, kernel_of, plan
 from fsyncgate.run import Run, unknown, why
 from fsyncgate.scenario import Observe

@@ -4,7 +4,7 @@ from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
-from fsyncgate.controller import case_of
+from fsyncgate.nodes import case_of
 
 
 class ByPlace(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fsyncgate.controller import carry, case_of, results_of
 from fsyncgate.model import Judgement, KernelRecord, Result
+from fsyncgate.nodes import carry, case_of, results_of
 
 RESULT = Result(
     case="linux-6.1/xfs/data-eio/reporting/first_fsync",

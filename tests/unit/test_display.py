@@ -2,10 +2,11 @@
 
 import pytest
 
-from fsyncgate.controller import Controller, carry
+from fsyncgate.controller import Controller
 from fsyncgate.display import Display
 from fsyncgate.errors import CONFORMS, DEVIATES, INTERRUPTED, UNKNOWN, USAGE
 from fsyncgate.model import Case, Judgement, KernelRecord, Result
+from fsyncgate.nodes import carry
 
 CASE = Case("reporting/first_fsync", "linux-6.1", "xfs", "data-eio")
 
