@@ -140,10 +140,13 @@ def test_the_command_is_interrupted_while_a_machine_boots(host: Host, jobs: str)
     assert command.wait() == 130
     quiet(command)
     assert not list(host.cache.glob("machines/*"))
-    # A worker had no time to clean up; the next run does it.
-    status, _ = host.qualify("--fs", "xfs", "--scenario", "healthy_disk", "--out", "next")
-    assert status == 0
-    assert not host.left_behind()
+    if jobs == "1":
+        assert not host.left_behind()
+    else:  # a worker has no time to clean up: the next run does it
+        assert host.left_behind()
+        status, _ = host.qualify("--fs", "xfs", "--scenario", "healthy_disk", "--out", "next")
+        assert status == 0
+        assert not host.left_behind()
 
 
 def test_the_cursor_comes_back(host: Host) -> None:
