@@ -79,14 +79,17 @@ class Command:
         """The results so far of a command that writes JSON lines."""
         return [json.loads(line) for line in self.out.splitlines(keepends=True) if line.endswith("\n")]
 
-    def processes(self, program: str = "") -> list[int]:
-        """Return what lives of this command and its descendants, whoever their parent is now."""
+    def processes(self, argument: bytes = b"") -> list[int]:
+        """Return what lives of this command and its descendants, whoever their parent is now.
+
+        With an `argument` only those that were started with it.
+        """
         found: list[int] = []
         for process in Path("/proc").iterdir():
             try:
                 if process.name.isdecimal() and self._mark.encode() in (process / "environ").read_bytes():
                     command = (process / "cmdline").read_bytes().split(b"\0")
-                    if Path(command[0].decode()).name.startswith(program) and command != [b""]:
+                    if command != [b""] and argument in command:
                         found.append(int(process.name))
             except OSError:  # it has gone meanwhile
                 continue
@@ -94,7 +97,7 @@ class Command:
 
     def machines(self) -> list[int]:
         """Return its QEMUs."""
-        return self.processes("qemu-system")
+        return self.processes(b"-kernel")
 
     def interrupt(self) -> None:
         """Press Ctrl-C."""
