@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from fsyncgate.check.firing import fired
-from fsyncgate.errors import UsageError
+from fsyncgate.errors import MachineLost, UsageError
 from fsyncgate.guest.tracing import KernelEvent
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Armed, BlockDone, Healed
@@ -52,6 +52,9 @@ class FaultControl:
         self.arm(place)
         try:
             yield
+        except MachineLost:
+            self._armed = None  # nobody is left who could be healed, or waited for
+            raise
         finally:
             if self.fault.persistence is not Persistence.FOR_EVER:
                 self.heal()

@@ -62,15 +62,18 @@ class Qemu:
             filled = replace(boot, agent_fd=agent.fileno(), monitor_fd=monitor.fileno())
             # Not a pipe: nobody reads what QEMU says before it has ended.
             self._said = os.fdopen(os.memfd_create("qemu-stderr"), "r+b", buffering=0)
-            self._process = subprocess.Popen(
-                # A session of its own: Ctrl-C is for us, and we end the machine.
-                [SETPRIV, "--pdeathsig", "KILL", "--", *command(filled)],
-                pass_fds=(agent.fileno(), monitor.fileno()),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._said,
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    # A session of its own: Ctrl-C is for us, and we end the machine.
+                    [SETPRIV, "--pdeathsig", "KILL", "--", *command(filled)],
+                    pass_fds=(agent.fileno(), monitor.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._said,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise SetupError(f"'{QEMU}' cannot be started: {error.strerror}.") from None
         self._monitor: Monitor | None = None
 
     @property

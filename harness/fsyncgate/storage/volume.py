@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from fsyncgate.data import BLOCK, STALE, name
-from fsyncgate.errors import GuestError, Unsupported
+from fsyncgate.errors import GuestError, MachineLost, Unsupported
 from fsyncgate.guest import pages
 from fsyncgate.guest.actor import Actor, Out
 from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR, O_WRONLY
@@ -94,9 +94,13 @@ class Volume:
         self._layers.hold()
         try:
             yield
-        finally:
+        except MachineLost:
+            raise  # nobody is left who could go on
+        except BaseException:
             self._layers.release()
-            self._witness.look()
+            raise
+        self._layers.release()
+        self._witness.look()
 
     def remount(self) -> None:
         """End every process, unmount and mount again: what a reader finds after that is cold.
