@@ -14,8 +14,9 @@ PHASES = ("machine", "mount", "scenario", "check")
 
 
 def main() -> None:
-    """Run every scenario on one kernel, twice: the first run may have to boot."""
-    for title in ("first run", "second run"):
+    """Run every scenario on one kernel, twice, and then a few with a boot for each."""
+    few = ["--scenario", "healthy_disk", "--fresh-boot"]
+    for title, more in (("first run", []), ("second run", []), ("every machine booted", few)):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "run"
             began = time.monotonic()
@@ -29,6 +30,7 @@ def main() -> None:
                     KERNEL,
                     "--out",
                     str(out),
+                    *more,
                     "--format",
                     "plain",
                 ],
