@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,14 @@ def in_mid_case(host: Host, workers: int) -> Command:
     return command
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("how", ["group", "only-the-first"])
-def test_interrupted_in_mid_case(host: Host, workers: int, how: str) -> None:
+@pytest.mark.parametrize(
+    ("workers", "end"),
+    [(1, os.killpg), (2, os.killpg), (2, os.kill)],
+    ids=["alone", "all", "only-the-controlling-process"],
+)
+def test_interrupted_in_mid_case(host: Host, workers: int, end: Callable[[int, int], None]) -> None:
     command = in_mid_case(host, workers)
-    if how == "group":
-        command.interrupt()
-    else:
-        os.kill(command.process.pid, signal.SIGINT)
+    end(command.process.pid, signal.SIGINT)
     assert command.wait() == 2  # pytest's own status for this
     assert "Traceback" not in command.err
     results = host.results("run")
