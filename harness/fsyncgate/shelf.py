@@ -10,6 +10,7 @@ import shutil
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -81,14 +82,13 @@ class Shelf:
 
     def _prune(self) -> None:
         """Throw away what nobody has used for long."""
-        with self._cache.telling():
-            used = sorted(
-                ((folder.stat().st_mtime, folder) for folder in self._cache.folder(self._kind).iterdir()),
-                reverse=True,
-            )
-        for last, folder in used[KEPT:]:
+        used: list[tuple[float, Path]] = []
+        for folder in self._cache.folder(self._kind).iterdir():
+            with suppress(FileNotFoundError):  # another process has thrown it away
+                used.append((folder.stat().st_mtime, folder))
+        for last, folder in sorted(used, reverse=True)[KEPT:]:
             if last < time.time() - UNUSED:
-                with self._cache.temporary() as aside, self._cache.telling():
+                with self._cache.temporary() as aside, suppress(FileNotFoundError):
                     folder.rename(aside / folder.name)
 
 
