@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsyncgate.errors import GuestError, MachineLost, UsageError
-from fsyncgate.guest.actor import Actor, ActorLost, Guest, InOut, Out, Words
+from fsyncgate.guest.actor import Actor, ActorLost, Guest
+from fsyncgate.guest.arguments import InOut, Out, Words
 from fsyncgate.guest.channel import Channel
 from fsyncgate.guest.frame import HEADER_SIZE, MAX_BODY, REPLY, Decoder, Frame, Op, encode
 from fsyncgate.guest.numbers import number_of

@@ -4,7 +4,8 @@ import errno
 
 import pytest
 
-from fsyncgate.guest.actor import Actor, Answer, Argument
+from fsyncgate.guest.actor import Actor, Answer
+from fsyncgate.guest.arguments import Argument
 from fsyncgate.guest.pages import Cached
 from fsyncgate.guest.tracing import KernelEvent, Parser, Tracer
 from fsyncgate.history import BlockDone, ErrorRecorded, ErrorReported, TraceLost

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from fsyncgate.errors import GuestError, MachineLost, UsageError
+from fsyncgate.guest.arguments import PAGE, WORD, Argument, Layout
 from fsyncgate.guest.channel import Channel
 from fsyncgate.guest.frame import MAX_BODY, PROTOCOL, Frame, Op
 from fsyncgate.guest.numbers import number_of
@@ -30,11 +31,8 @@ _HELLO = struct.Struct("<IIQQ")
 _U32 = struct.Struct("<I")
 _I32 = struct.Struct("<i")
 _I64 = struct.Struct("<q")
-_WORD = 1 << 64
-_MEMORY_ONLY = _WORD - 1
+_MEMORY_ONLY = WORD - 1
 _ARGUMENTS = 6
-_SMALL, _PAGE = 16, 4096
-_PAGE_FROM = 512
 _PIECE = 1 << 20
 _GREETING_EVERY = 1.0
 
@@ -46,40 +44,6 @@ class ActorLost(GuestError):
         """Keep the status beside the sentence."""
         super().__init__(message)
         self.status = status
-
-
-@dataclass(frozen=True, slots=True)
-class Out:
-    """A buffer of `size` bytes that the call fills and that comes back whole.
-
-    Up to a page it is cleared before; a larger one holds old bytes where the call wrote nothing.
-    """
-
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class InOut:
-    """A buffer that holds `data` before the call and comes back as the call left it."""
-
-    data: bytes
-
-
-class Words:
-    """A structure of 64-bit words: each number as it is, each buffer as its address.
-
-    This expresses an iovec (`Words(b"abc", 3)`), a msghdr or an array of pointers. With `back` the words
-    themselves come back too, before the buffers they point to.
-    """
-
-    def __init__(self, *words: "Argument", back: bool = False) -> None:
-        """Keep the words, in order."""
-        self.words = words
-        self.back = back
-
-
-Argument = int | bytes | str | Out | InOut | Words
-"""What a system call takes: a number, bytes to read, a path (NUL is added), or a place for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,57 +117,6 @@ class Pending:
             frame = self._actor.channel.wait(self._request, timeout)
             self._answer = _answer(self._actor.checked(frame, self.name).body, self.name)
         return self._answer
-
-
-class _Layout:
-    """Gives the buffers of one call their addresses in the arena, from its beginning."""
-
-    def __init__(self, base: int, size: int, align: int) -> None:
-        self._next = base
-        self._end = base + size
-        self._align = align
-        self.writes: list[tuple[int, bytes]] = []
-        self.reads: list[tuple[int, int]] = []
-
-    def word(self, argument: Argument) -> int:
-        """Return what stands for `argument` in a register or a structure."""
-        match argument:
-            case int():
-                return argument % _WORD
-            case Words():
-                at = self._place(8 * len(argument.words), 0)
-                if argument.back:
-                    self.reads.append((at, 8 * len(argument.words)))
-                words = [self.word(word) for word in argument.words]
-                self.writes.append((at, struct.pack(f"<{len(words)}Q", *words)))
-                return at
-            case Out():
-                return self._returned(argument.size, bytes(argument.size if argument.size <= _PAGE else 0))
-            case InOut():
-                return self._returned(len(argument.data), argument.data)
-            case str():
-                return self._written(os.fsencode(argument) + b"\0")
-            case bytes():
-                return self._written(argument)
-
-    def _written(self, data: bytes) -> int:
-        at = self._place(len(data), self._align)
-        self.writes.append((at, data))
-        return at
-
-    def _returned(self, size: int, before: bytes) -> int:
-        at = self._place(size, self._align)
-        self.writes.append((at, before))
-        self.reads.append((at, size))
-        return at
-
-    def _place(self, size: int, align: int) -> int:
-        align = align or (_PAGE if size >= _PAGE_FROM else _SMALL)
-        at = -(-self._next // align) * align
-        self._next = at + size
-        if self._next > self._end:
-            raise UsageError(f"The buffers of one call do not fit in the {self._end - at} bytes left.")
-        return at
 
 
 class Actor:
@@ -286,7 +199,7 @@ class Actor:
             piece = (address + at, data[at : at + _PIECE])
             self._submit_raw("write memory", _MEMORY_ONLY, (), (piece,), ()).wait()
 
-    def reserve(self, size: int, align: int = _PAGE) -> int:
+    def reserve(self, size: int, align: int = PAGE) -> int:
         """Return the address of `size` bytes that no later call of this actor will use.
 
         For memory that outlives one call: io_uring, asynchronous input and output, odd alignments. It is
@@ -314,7 +227,7 @@ class Actor:
     def _submit(self, name: str, number: int, arguments: Sequence[Argument], align: int) -> Pending:
         if len(arguments) > _ARGUMENTS:
             raise UsageError(f"System call '{name}' takes at most 6 arguments, not {len(arguments)}.")
-        layout = _Layout(self.guest.arena, self.guest.arena_size - self._reserved, align)
+        layout = Layout(self.guest.arena, self.guest.arena_size - self._reserved, align)
         words = [layout.word(argument) for argument in arguments]
         return self._submit_raw(name, number, words, layout.writes, layout.reads)
 

@@ -2,7 +2,8 @@
 
 import struct
 
-from fsyncgate.guest.actor import Actor, Out
+from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
 
 _CHUNK = 65536

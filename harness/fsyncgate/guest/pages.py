@@ -7,7 +7,8 @@ Flags: include/uapi/linux/kernel-page-flags.h; semantics: Documentation/admin-gu
 
 import struct
 
-from fsyncgate.guest.actor import Actor, Out
+from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_RDONLY
 
 PAGE = 4096

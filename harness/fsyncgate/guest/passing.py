@@ -3,7 +3,8 @@
 import struct
 from collections.abc import Callable
 
-from fsyncgate.guest.actor import Actor, InOut, Words
+from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.arguments import InOut, Words
 from fsyncgate.guest.constants import AF_UNIX, SCM_RIGHTS, SOCK_DGRAM, SOL_SOCKET
 
 _CONTROL = struct.Struct("<Q i i i 4x")

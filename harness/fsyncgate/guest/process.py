@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fsyncgate.data import BLOCK, name
-from fsyncgate.guest.actor import Actor, Out, Pending
+from fsyncgate.guest.actor import Actor, Pending
+from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import (
     AT_FDCWD,
     MAP_SHARED,

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fsyncgate.guest.actor import Actor, Out
+from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_NONBLOCK, O_RDONLY
 from fsyncgate.guest.files import write_file
 from fsyncgate.guest.pages import Cached

@@ -6,7 +6,8 @@ Layout of the messages: include/uapi/linux/dm-ioctl.h.
 import struct
 
 from fsyncgate.errors import GuestError, Unsupported
-from fsyncgate.guest.actor import Actor, InOut
+from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.arguments import InOut
 from fsyncgate.guest.constants import AT_FDCWD, O_RDWR
 from fsyncgate.storage.table import Segment
 

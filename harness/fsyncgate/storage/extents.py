@@ -6,7 +6,8 @@ Structures: include/uapi/linux/fiemap.h, include/uapi/linux/btrfs.h, include/uap
 import struct
 from dataclasses import dataclass
 
-from fsyncgate.guest.actor import Actor, InOut
+from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.arguments import InOut
 from fsyncgate.guest.constants import AT_FDCWD, FS_IOC_FIEMAP, O_RDONLY
 from fsyncgate.storage.table import Range
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from fsyncgate.data import BLOCK, STALE, name
 from fsyncgate.errors import GuestError, MachineLost, Unsupported
 from fsyncgate.guest import pages
-from fsyncgate.guest.actor import Actor, Out
+from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR, O_WRONLY
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.guest.witness import Witness
