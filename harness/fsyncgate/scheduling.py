@@ -27,5 +27,6 @@ class ByPlace(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
             if left:
                 self.workqueue[self._split_scope(left[0])] = unit
         for other in self.assigned_work:
-            self._reschedule(other)
+            if other in self.registered_collections:  # the one that comes in its place has none yet
+                self._reschedule(other)
         return died
