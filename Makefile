@@ -25,7 +25,6 @@ help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 setup: $(VENV)/.user
-	@$(BIN)/fsyncgate setup
 
 qualify: $(VENV)/.user
 	@$(BIN)/fsyncgate qualify

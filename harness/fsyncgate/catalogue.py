@@ -17,6 +17,9 @@ from fsyncgate.places import place
 
 _T = TypeVar("_T")
 
+Mechanism = Literal["dm", "blkdebug"]
+"""The mechanisms that there are: the keys of `inject.mechanisms.MECHANISMS`."""
+
 _ROW = ("kernel", "filesystem", "fault", "safe", "because", "commit", "lesson")
 """Keys of an expectation that are no observation."""
 
@@ -39,7 +42,8 @@ class _FaultFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: str
     models: str
     errno: str = ""
-    mechanism: Literal["dm", "blkdebug"] = "dm"
+    mechanism: Mechanism = "dm"
+    flavour: str = ""
     persistence: Annotated[tuple[Persistence, ...], Meta(min_length=1)] = (Persistence.UNTIL_HEALED,)
 
 
@@ -62,6 +66,7 @@ def faults(folder: Path | None = None) -> dict[str, Fault]:
                 read.mechanism,
                 persistence,
                 read.models,
+                read.flavour,
             )
     return found
 

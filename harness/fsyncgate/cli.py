@@ -12,7 +12,7 @@ from fsyncgate.controller import Controller
 from fsyncgate.display import Display
 from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
 from fsyncgate.guest.channel import PATIENCE
-from fsyncgate.kernels.catalogue import Spec, choose
+from fsyncgate.kernels.catalogue import Spec, choose, flavours
 from fsyncgate.kernels.command import kernels
 from fsyncgate.ledger import default_folder, status
 from fsyncgate.model import Case, Scenario
@@ -49,6 +49,8 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--scenario", multiple=True, metavar="NAME",
                      help="A scenario, or a group such as reporting."),
         click.option("--case", multiple=True, metavar="ID", help="One case by its whole id."),
+        click.option("--all", "everything", is_flag=True,
+                     help="Also the kernels and file systems that are no defaults."),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -72,17 +74,18 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
 )
 def qualify(
     kernel: tuple[str, ...], modules: str | None, fs: tuple[str, ...], fault: tuple[str, ...],
-    scenario: tuple[str, ...], case: tuple[str, ...],
+    scenario: tuple[str, ...], case: tuple[str, ...], everything: bool,
     jobs: int | None, out: str | None, form: str, fresh_boot: bool, patience: float,
 ) -> None:  # fmt: skip
     """Ask the kernels, and judge their answers."""
-    wanted = Wanted(fs, fault, scenario, case)
+    wanted = Wanted(fs, fault, scenario, case, everything)
     scenarios = catalogue.all_scenarios()
     cases = planned(kernel, modules, scenarios, wanted)
     arguments = [*_options("--kernel", kernel), *_options("--fs", fs), *_options("--fault", fault),
                  *_options("--scenario", scenario), *_options("--case", case)]  # fmt: skip
     arguments += ["--modules", modules] if modules else []
     arguments += ["--patience", str(patience), *(["--fresh-boot"] if fresh_boot else [])]
+    arguments += ["--all"] if everything else []
     workers = min(jobs or os.cpu_count() or 1, len({(one.kernel, one.filesystem) for one in cases}))
     folder = Path(out or default_folder()).absolute()
     specs = chosen(kernel, modules, wanted)
@@ -98,7 +101,7 @@ def planned(
     specs = chosen(kernel, modules, wanted)
     filesystems, faults = catalogue.filesystems(), catalogue.faults()
     check_names(wanted, scenarios, filesystems, faults)
-    cases = plan([spec.id for spec in specs], scenarios, filesystems, faults, wanted)
+    cases = plan([spec.id for spec in specs], scenarios, filesystems, faults, wanted, flavours(specs))
     if unknown := set(wanted.cases) - {case.id for case in cases}:
         raise UsageError(f"There is no case '{min(unknown)}'.", hint="'fsyncgate plan' lists them all.")
     if not cases:
@@ -108,17 +111,19 @@ def planned(
 
 def chosen(kernel: tuple[str, ...], modules: str | None, wanted: Wanted) -> list[Spec]:
     """Return the kernels that are asked for: by name, or because a case on them is."""
-    return choose(kernel or tuple(dict.fromkeys(kernel_of(case) for case in wanted.cases)), modules)
+    named = kernel or tuple(dict.fromkeys(kernel_of(case) for case in wanted.cases))
+    return choose(named, modules, everything=wanted.everything)
 
 
 @cli.command(name="plan")
 @selection
 def plan_(
     kernel: tuple[str, ...], modules: str | None, fs: tuple[str, ...], fault: tuple[str, ...],
-    scenario: tuple[str, ...], case: tuple[str, ...],
+    scenario: tuple[str, ...], case: tuple[str, ...], everything: bool,
 ) -> None:  # fmt: skip
     """List the cases that 'qualify' would run, by id."""
-    for found in planned(kernel, modules, catalogue.all_scenarios(), Wanted(fs, fault, scenario, case)):
+    wanted = Wanted(fs, fault, scenario, case, everything)
+    for found in planned(kernel, modules, catalogue.all_scenarios(), wanted):
         click.echo(found.id)
 
 

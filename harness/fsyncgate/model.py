@@ -25,6 +25,10 @@ class Judgement(StrEnum):
     UNKNOWN = "unknown"
 
 
+SECOND = "{second}"
+"""Stands for the second disk in the arguments of a mkfs and in mount options."""
+
+
 class Kernel(msgspec.Struct, frozen=True):
     """A kernel that can be booted: files on this host and where they came from."""
 
@@ -60,7 +64,16 @@ class FileSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     newer: tuple[str, ...] = ()
     """Further arguments of that command, left out where the tool is too old to know them."""
     options: str = ""
-    """Mount options."""
+    """Mount options. `{second}` in these or in `mkfs` is a second disk, which only then is in the machine."""
+    default: bool = False
+    """Part of every run that names no file system; the others are for `--all` and for who names them."""
+    flavour: str = ""
+    """The flavour of Debian's kernels that has it, if not every flavour does."""
+
+    @property
+    def disks(self) -> int:
+        """How many disks it lies on."""
+        return 2 if any(SECOND in text for text in (*self.mkfs, self.options)) else 1
 
 
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,6 +93,8 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     persistence: Persistence
     models: str
     """A sentence: what happens in the real world that this stands for."""
+    flavour: str = ""
+    """The flavour of Debian's kernels that has the drivers for it, if not every flavour does."""
 
 
 class Expectation(msgspec.Struct, frozen=True):
@@ -105,7 +120,7 @@ class Scenario(msgspec.Struct, frozen=True):
     question: str
     faults: tuple[str, ...]
     filesystems: tuple[str, ...]
-    """Empty: all that are in the catalogue."""
+    """By id; `default` among them stands for those that are part of every run. Empty: the same."""
     expect: tuple[Expectation, ...]
 
 

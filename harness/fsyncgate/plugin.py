@@ -14,7 +14,7 @@ from fsyncgate.controller import FOLDER, Controller
 from fsyncgate.errors import CatalogueError, FsyncgateError, UsageError
 from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.inject.control import FaultControl
-from fsyncgate.kernels.catalogue import Spec, choose
+from fsyncgate.kernels.catalogue import Spec, choose, flavours
 from fsyncgate.ledger import default_folder
 from fsyncgate.model import Case, Judgement, Scenario
 from fsyncgate.nodes import carry
@@ -45,6 +45,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--scenario", action="append", default=[], help="a scenario or a group, such as reporting"
     )
     group.addoption("--case", action="append", default=[], help="the whole id of one case")
+    group.addoption(
+        "--all", dest="everything", action="store_true",
+        help="also the kernels and file systems that are no defaults",
+    )  # fmt: skip
     group.addoption("--out", dest="fsyncgate_out", default=None, metavar="DIR", help="where the results go")
     group.addoption("--fresh-boot", action="store_true", help="boot a machine for each case, restore none")
     group.addoption(
@@ -83,6 +87,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             bench.filesystems,
             bench.faults,
             _wanted(metafunc.config),
+            flavours(bench.specs.values()),
         )
     except FsyncgateError as error:
         raise pytest.UsageError(str(error)) from None
@@ -206,12 +211,12 @@ def _specs(config: pytest.Config) -> list[Spec]:
     names: list[str] = config.option.kernel
     if not names:
         names = list(dict.fromkeys(kernel_of(case) for case in config.option.case))
-    return choose(names, config.option.modules)
+    return choose(names, config.option.modules, everything=config.option.everything)
 
 
 def _wanted(config: pytest.Config) -> Wanted:
     option = config.option
-    return Wanted(option.fs, option.fault, option.scenario, option.case)
+    return Wanted(option.fs, option.fault, option.scenario, option.case, option.everything)
 
 
 def _scenario(folder: Path, function: str) -> Scenario:

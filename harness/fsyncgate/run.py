@@ -65,10 +65,10 @@ class Run:
     def start(self, kernel: Kernel, pool: Pool, image: Image) -> None:
         """Bring up a clean machine with the volume mounted. Raises FsyncgateError with the reason."""
         self._kernel = KernelRecord(kernel.id, kernel.release, kernel.version, kernel.package, kernel.sha256)
-        by_hand = pool.recipe(kernel).by_hand(image.path)
+        by_hand = pool.recipe(kernel).by_hand(image.disks)
         with writing(self._folder / COMMAND):
             (self._folder / COMMAND).write_text(by_hand + "\n")
-        machine = self._machine = pool.machine(kernel, image.path, self._console)
+        machine = self._machine = pool.machine(kernel, image.disks, self._console)
         self._phase("machine")
         try:
             actor = machine.guest.root

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from fsyncgate.machine.argv import CPU, DISK, QEMU, SPARE, Boot, by_hand, command
+from fsyncgate.machine.argv import CPU, DISK, DISK_ID, QEMU, SPARE, Boot, by_hand, command
 
 BOOT = Boot(
     kernel="/cache/vmlinuz",
@@ -15,6 +15,7 @@ BOOT = Boot(
     memory="/cache/memory",
     private=False,
     disk="/cache/image",
+    second="/cache/second",
     console="/run/console.log",
     agent_fd=7,
     monitor_fd=9,
@@ -54,9 +55,9 @@ def test_the_sockets_are_inherited_and_the_console_is_appended_to() -> None:
 
 def test_what_is_written_to_the_disk_is_thrown_away_and_its_errors_reach_the_guest() -> None:
     arguments = command(BOOT)
-    drive = settings(arguments, "-drive", "if=none")
+    drive = settings(arguments, "-drive", f"if=none,id={DISK_ID}")
     assert (drive["file"], drive["snapshot"], drive["format"]) == ("/cache/image", "on", "raw")
-    device = settings(arguments, "-device", "virtio-blk-pci")
+    device = settings(arguments, "-device", f"virtio-blk-pci,id={DISK_ID}")
     assert (device["werror"], device["rerror"], device["write-cache"]) == ("report", "report", "on")
     assert device["serial"] == "fsyncgate"
 
@@ -71,16 +72,16 @@ def test_a_machine_that_will_be_saved_shares_its_memory_and_one_that_is_restored
 
 
 def test_a_machine_and_its_restored_copy_have_the_same_hardware() -> None:
-    booted, restored = command(BOOT), command(replace(BOOT, private=True, disk=None))
+    booted, restored = command(BOOT), command(replace(BOOT, private=True, disk=None, second=None))
     for option in ("-machine", "-cpu", "-smp", "-m", "-append"):
         assert values(booted, option) == values(restored, option)
     assert values(booted, "-device") == values(restored, "-device")
 
 
 def test_without_an_image_the_disk_has_the_same_size_and_reads_as_zeros() -> None:
-    arguments = command(replace(BOOT, disk=None))
+    arguments = command(replace(BOOT, disk=None, second=None))
     assert values(arguments, "-drive") == []
-    blank = settings(arguments, "-blockdev", "driver=null-co")
+    blank = settings(arguments, "-blockdev", f"driver=null-co,node-name={DISK_ID}")
     assert (blank["size"], blank["read-zeroes"]) == (str(DISK), "on")
 
 
@@ -111,6 +112,7 @@ def test_by_hand_the_same_machine_is_on_the_terminal_and_inherits_nothing() -> N
         initramfs="/cache/initramfs.cpio",
         accelerator="tcg",
         disk="/cache/image",
+        second="/cache/second",
     )
     arguments = shlex.split(line)
     assert values(arguments, "-kernel") == ["/my kernels/vmlinuz"]

@@ -70,12 +70,12 @@ EXT4 = catalogue.filesystems()["ext4-ordered"]
 def test_an_image_is_made_once_with_room_behind_it_that_is_no_part_of_the_file_system(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     made = image(EXT4, cache)
-    assert Path(made.path).stat().st_size == DISK
+    assert [Path(disk).stat().st_size for disk in made.disks] == [DISK, DISK]
     ((first, count),) = made.journal
     assert 0 < first < first + count < (DISK - SPARE) // 512
-    written = Path(made.path).stat().st_mtime_ns
+    written = Path(made.disks[0]).stat().st_mtime_ns
     assert image(EXT4, cache) == made
-    assert Path(made.path).stat().st_mtime_ns == written
+    assert Path(made.disks[0]).stat().st_mtime_ns == written
 
 
 def broken(*mkfs: str) -> FileSystem:

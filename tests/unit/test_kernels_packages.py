@@ -53,7 +53,7 @@ def image(release: str, version: str, depends: str = "") -> Package:
 
 
 def entry(series: str) -> Entry:
-    return Entry("it", "bookworm", series, "cloud-amd64", False, "")
+    return Entry("it", "bookworm", series, "cloud-amd64", False, False, "")
 
 
 def by_upstream(first: str, second: str) -> int:

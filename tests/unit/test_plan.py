@@ -10,7 +10,8 @@ from fsyncgate.plan import Wanted, check_names, kernel_of, plan, selected
 
 KERNELS = ["linux-5.10", "linux-6.1", "linux-newest"]
 FILESYSTEMS = {
-    name: FileSystem(name, name, "", ("mkfs",), name, ()) for name in ("ext4-ordered", "xfs", "btrfs")
+    name: FileSystem(name, name, "", ("mkfs",), name, (), default=True)
+    for name in ("ext4-ordered", "xfs", "btrfs")
 }
 FAULTS = {
     name: Fault(name, "", "write", "data", "EIO", "dm", Persistence.ONCE, "")
@@ -34,8 +35,17 @@ SCENARIOS = {
 ALL = plan(KERNELS, SCENARIOS, FILESYSTEMS, FAULTS)
 
 
+def chosen(names: dict[str, list[str]]) -> Wanted:
+    return Wanted(
+        names.get("filesystems", []),
+        names.get("faults", []),
+        names.get("scenarios", []),
+        names.get("cases", []),
+    )
+
+
 def planned(**wanted: list[str]) -> list[str]:
-    return [case.id for case in plan(["linux-6.1"], SCENARIOS, FILESYSTEMS, FAULTS, Wanted(**wanted))]
+    return [case.id for case in plan(["linux-6.1"], SCENARIOS, FILESYSTEMS, FAULTS, chosen(wanted))]
 
 
 # The whole plan
@@ -88,16 +98,16 @@ NAMES = st.fixed_dictionaries({
 
 @given(NAMES)
 def test_a_selection_is_a_filter_that_keeps_the_order(names: dict[str, list[str]]) -> None:
-    wanted = Wanted(**names)
+    wanted = chosen(names)
     assert plan(KERNELS, SCENARIOS, FILESYSTEMS, FAULTS, wanted) == [
-        case for case in ALL if selected(case, wanted)
+        case for case in ALL if selected(case, wanted, FILESYSTEMS[case.filesystem])
     ]
 
 
 @given(NAMES)
 def test_to_select_more_of_one_kind_never_takes_a_case_away(names: dict[str, list[str]]) -> None:
-    less = plan(KERNELS, SCENARIOS, FILESYSTEMS, FAULTS, Wanted(**names))
-    more = Wanted(**{**names, "faults": [*names["faults"], "data-eio"] if names["faults"] else []})
+    less = plan(KERNELS, SCENARIOS, FILESYSTEMS, FAULTS, chosen(names))
+    more = chosen({**names, "faults": [*names["faults"], "data-eio"] if names["faults"] else []})
     assert set(less) <= set(plan(KERNELS, SCENARIOS, FILESYSTEMS, FAULTS, more))
 
 
@@ -117,6 +127,51 @@ def test_one_case_by_its_whole_id() -> None:
 
 def test_options_that_exclude_each_other_leave_nothing() -> None:
     assert planned(filesystems=["btrfs"], scenarios=["page_state"]) == []
+
+
+# What is no default
+
+MORE = {
+    **FILESYSTEMS,
+    "ext2": FileSystem("ext2", "ext2", "", ("mkfs",), "ext2", ()),
+    "f2fs": FileSystem("f2fs", "f2fs", "", ("mkfs",), "f2fs", (), flavour="amd64"),
+}
+WIDE = {
+    one.id: one
+    for one in (
+        scenario("reporting/first_fsync", ("data-eio",), ("default", "ext2", "f2fs")),
+        scenario("reporting/healthy_disk", ("none",)),
+    )
+}
+FLAVOURS = {"linux-6.1": "cloud-amd64", "linux-6.1-full": "amd64"}
+
+
+def wide(kernel: str, wanted: Wanted) -> set[tuple[str, str]]:
+    cases = plan([kernel], WIDE, MORE, FAULTS, wanted, FLAVOURS)
+    return {(case.filesystem, case.scenario.partition("/")[2]) for case in cases}
+
+
+def test_a_file_system_that_is_no_default_is_left_to_those_who_ask_for_it() -> None:
+    assert {filesystem for filesystem, _ in wide("linux-6.1", Wanted())} == set(FILESYSTEMS)
+    assert wide("linux-6.1", Wanted(filesystems=["ext2"])) == {("ext2", "first_fsync")}
+    assert {filesystem for filesystem, _ in wide("linux-6.1", Wanted(everything=True))} == {
+        *FILESYSTEMS,
+        "ext2",
+    }
+
+
+def test_what_a_kernel_s_flavour_lacks_is_not_asked_of_it() -> None:
+    assert wide("linux-6.1", Wanted(filesystems=["f2fs"])) == set()
+    assert wide("linux-6.1-full", Wanted(filesystems=["f2fs"])) == {("f2fs", "first_fsync")}
+
+
+def test_of_everything_another_flavour_is_asked_only_what_the_first_lacks() -> None:
+    assert wide("linux-6.1-full", Wanted(everything=True)) == {("f2fs", "first_fsync")}
+
+
+def test_a_kernel_of_the_user_s_own_is_asked_everything() -> None:
+    asked = wide("bzImage-3f2a91c0", Wanted(everything=True))
+    assert {filesystem for filesystem, _ in asked} == set(MORE)
 
 
 # Names that are not there

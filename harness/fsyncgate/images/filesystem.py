@@ -12,19 +12,24 @@ import msgspec
 from fsyncgate.cache import Cache
 from fsyncgate.errors import SetupError
 from fsyncgate.machine.argv import DISK, SPARE
-from fsyncgate.model import FileSystem
+from fsyncgate.machine.snapshot import Disks
+from fsyncgate.model import SECOND, FileSystem
 from fsyncgate.shelf import Shelf
 
 SECTOR = 512
+IMAGE, SECOND_IMAGE = "image", "second"
 
 Range = tuple[int, int]
 """First sector and number of sectors."""
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A made file system: where its image is and which sectors its journal has."""
+    """A made file system: where its disks' images are and which sectors its journal has.
 
-    path: str
+    The second disk is empty if the file system lies on one.
+    """
+
+    disks: Disks
     journal: tuple[tuple[int, int], ...]
     """Ranges of 512-byte sectors (first, count); empty where the file system has no journal."""
 
@@ -32,22 +37,27 @@ class Image(msgspec.Struct, frozen=True):
 def image(filesystem: FileSystem, cache: Cache) -> Image:
     """Return the image of an empty `filesystem`, made now if the cache does not have it."""
     key = hashlib.sha256(
-        msgspec.json.encode([filesystem.mkfs, filesystem.newer, _version(filesystem), DISK, SPARE])
+        msgspec.json.encode(
+            [filesystem.mkfs, filesystem.newer, _version(filesystem), DISK, SPARE, SECOND_IMAGE]
+        )
     ).hexdigest()[:16]
     folder = Shelf(cache, "filesystems").get(f"{filesystem.id}-{key}", lambda work: _make(filesystem, work))
     record = msgspec.json.decode((folder / "journal.json").read_bytes(), type=list[Range])
-    return Image(str(folder / "image"), tuple(record))
+    return Image((str(folder / IMAGE), str(folder / SECOND_IMAGE)), tuple(record))
 
 
 def _make(filesystem: FileSystem, work: Path) -> None:
-    path = work / "image"
-    with path.open("wb") as file:
-        file.truncate(DISK - SPARE)
+    path, second = work / IMAGE, work / SECOND_IMAGE
+    for image in (path, second):
+        with image.open("wb") as file:
+            file.truncate(DISK - SPARE)
+    mkfs = [argument.replace(SECOND, str(second)) for argument in filesystem.mkfs]
     try:
-        _output(filesystem, [*filesystem.mkfs, *filesystem.newer, str(path)])
+        _output(filesystem, [*mkfs, *filesystem.newer, str(path)])
     except SetupError:
-        _output(filesystem, [*filesystem.mkfs, str(path)])
-    os.truncate(path, DISK)
+        _output(filesystem, [*mkfs, str(path)])
+    for image in (path, second):
+        os.truncate(image, DISK)
     (work / "journal.json").write_bytes(msgspec.json.encode(_journal(filesystem, path)))
 
 

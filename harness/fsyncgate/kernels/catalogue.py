@@ -15,6 +15,8 @@ from fsyncgate.places import place
 _Suite = Annotated[str, Meta(pattern=r"^[a-z]+(-[a-z]+)*$")]
 _Series = Annotated[str, Meta(pattern=r"^(\*|\d+\.\d+)$")]
 _Flavour = Annotated[str, Meta(pattern=r"^([a-z]+-)?amd64$")]
+FIRST_FLAVOUR = "cloud-amd64"
+"""The flavour of a kernel that names none: small, with drivers for virtual machines."""
 _NAME = r"^[a-z0-9][a-z0-9.-]*$"
 
 
@@ -27,6 +29,9 @@ class Entry(msgspec.Struct, frozen=True):
     series: str
     flavour: str
     default: bool
+    """Part of a run that names no kernel."""
+    all: bool
+    """Part of a run of everything."""
     about: str
 
     @property
@@ -43,8 +48,9 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     suite: _Suite
     series: _Series
     about: str
-    flavour: _Flavour = "cloud-amd64"
+    flavour: _Flavour = FIRST_FLAVOUR
     default: bool = False
+    all: bool = False
 
 
 def catalogue(file: Path | None = None) -> dict[str, Entry]:
@@ -70,12 +76,18 @@ def catalogue(file: Path | None = None) -> dict[str, Entry]:
                 hint='a kernel looks like ["6.1"] suite = "bookworm" series = "6.1" about = "...", with the '
                 "quotes around its name.",
             ) from error
-        entries[name] = Entry(name, read.suite, read.series, read.flavour, read.default, read.about)
+        entries[name] = Entry(
+            name, read.suite, read.series, read.flavour, read.default, read.all or read.default, read.about
+        )
     return entries
 
 
 def choose(
-    names: Sequence[str], modules: str | None = None, *, entries: Iterable[Entry] | None = None
+    names: Sequence[str],
+    modules: str | None = None,
+    *,
+    everything: bool = False,
+    entries: Iterable[Entry] | None = None,
 ) -> list[Spec]:
     """Turn the values of `--kernel` into specs, each once, in their order; no names: the defaults.
 
@@ -97,10 +109,15 @@ def choose(
             )
         specs[spec.id] = spec
     if not names:
-        specs = {entry.id: entry for entry in known.values() if entry.default}
+        specs = {entry.id: entry for entry in known.values() if entry.default or (everything and entry.all)}
     if modules and not any(isinstance(spec, Own) for spec in specs.values()):
         raise UsageError(
             f"The modules folder '{modules}' belongs to no kernel of this run.",
             hint="name a kernel of your own as well: --kernel PATH.",
         )
     return list(specs.values())
+
+
+def flavours(specs: Iterable[Spec]) -> dict[str, str]:
+    """Return the flavour of each of Debian's kernels among them, by id."""
+    return {spec.id: spec.flavour for spec in specs if isinstance(spec, Entry)}

@@ -20,6 +20,12 @@ DISK_ID = "broken-disk"
 DISK_SERIAL = "fsyncgate"
 """The guest finds its disk by this serial: names such as `vda` may shuffle between boots."""
 
+SECOND_ID, SECOND_SERIAL = "second-disk", "fsyncgate-second"
+"""The same of a second disk, of the same size, which is never broken."""
+
+BUS, SLOTS = "scsi", ("slot0", "slot1")
+"""Where a case may plug in disks of its own: a SCSI bus, and PCI Express slots."""
+
 PORT_NAME = "fsyncgate"
 """The virtio-serial port on which the agent speaks."""
 
@@ -43,6 +49,8 @@ class Boot:
     """True: changes to the memory stay in this process, as a restored machine needs it."""
     disk: str | None
     """The image whose changes are thrown away; None: a disk that reads as zeros."""
+    second: str | None
+    """The same of the second disk."""
     console: str
     agent_fd: int
     monitor_fd: int
@@ -60,18 +68,20 @@ def command(boot: Boot) -> list[str]:
         "-chardev", f"socket,id=monitor,fd={boot.monitor_fd}",
         "-mon", "chardev=monitor,mode=control",
         "-chardev", f"socket,id=agent,fd={boot.agent_fd}",
-        *_disk(boot.disk),
+        *_disk(DISK_ID, DISK_SERIAL, boot.disk),
+        *_disk(SECOND_ID, SECOND_SERIAL, boot.second),
         *(["-incoming", "defer"] if boot.private else []),
     ]  # fmt: skip
 
 
-def by_hand(*, kernel: str, initramfs: str, accelerator: str, disk: str | None) -> str:
+def by_hand(*, kernel: str, initramfs: str, accelerator: str, disk: str, second: str) -> str:
     """Return a line for a shell that boots the same machine with its console on the terminal."""
     return shlex.join([
         *_hardware(accelerator, kernel, initramfs),
         "-serial", "mon:stdio",
         "-chardev", "socket,id=agent,path=agent.socket,server=on,wait=off",
-        *_disk(disk),
+        *_disk(DISK_ID, DISK_SERIAL, disk),
+        *_disk(SECOND_ID, SECOND_SERIAL, second),
     ])  # fmt: skip
 
 
@@ -93,19 +103,26 @@ def _hardware(accelerator: str, kernel: str, initramfs: str) -> list[str]:
         "-append", COMMAND_LINE,
         "-device", "virtio-serial-pci",
         "-device", f"virtserialport,chardev=agent,name={PORT_NAME}",
+        "-device", f"virtio-scsi-pci,id={BUS}",
+        *(
+            argument
+            for number, slot in enumerate(SLOTS, 1)
+            for argument in ("-device", f"pcie-root-port,id={slot},chassis={number}")
+        ),
     ]  # fmt: skip
 
 
-def _disk(image: str | None) -> list[str]:
+def _disk(name: str, serial: str, image: str | None) -> list[str]:
+    node = f"{name}-image"
     backend = (
-        ["-blockdev", f"driver=null-co,node-name=disk,size={DISK},read-zeroes=on"]
+        ["-blockdev", f"driver=null-co,node-name={node},size={DISK},read-zeroes=on"]
         if image is None
-        else ["-drive", f"if=none,id=disk,file={_quoted(image)},format=raw,snapshot=on,cache=unsafe"]
+        else ["-drive", f"if=none,id={node},file={_quoted(image)},format=raw,snapshot=on,cache=unsafe"]
     )
     on_error = "werror=report,rerror=report"
     return [
         *backend,
-        "-device", f"virtio-blk-pci,id={DISK_ID},drive=disk,serial={DISK_SERIAL},write-cache=on,{on_error}",
+        "-device", f"virtio-blk-pci,id={name},drive={node},serial={serial},write-cache=on,{on_error}",
     ]  # fmt: skip
 
 

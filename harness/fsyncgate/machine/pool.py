@@ -16,11 +16,11 @@ from fsyncgate.images.agent import agent
 from fsyncgate.machine.accelerator import accelerator
 from fsyncgate.machine.argv import MEMORY
 from fsyncgate.machine.qemu import version
-from fsyncgate.machine.snapshot import CONSOLE, Machine, Recipe, booted, restored, save
+from fsyncgate.machine.snapshot import CONSOLE, Disks, Machine, Recipe, booted, restored, save
 from fsyncgate.model import FileSystem, Kernel
 from fsyncgate.shelf import Shelf
 
-DRIVERS = ["virtio_pci", "virtio_blk", "virtio_console", "dm_mod", "dm_flakey"]
+DRIVERS = ["virtio_pci", "virtio_blk", "virtio_console", "virtio_scsi", "sd_mod", "dm_mod", "dm_flakey"]
 """Modules that every guest needs; file systems add theirs."""
 
 SETTINGS = {
@@ -81,8 +81,8 @@ class Pool:
             )
         return self.recipes[kernel.id]
 
-    def machine(self, kernel: Kernel, disk: str, console: Path) -> Machine:
-        """Return a clean machine with `disk` in it. Raises MachineLost if none comes up.
+    def machine(self, kernel: Kernel, disks: Disks, console: Path) -> Machine:
+        """Return a clean machine with `disks` in it. Raises MachineLost if none comes up.
 
         A saved machine that cannot be restored, even when its files have been looked at again, is no
         reason to know less: the machine is booted instead.
@@ -92,7 +92,7 @@ class Pool:
         for _ in range(0 if self._fresh_boot else _TRIES):
             saved = self._machines.get(name, lambda work: self._save(kernel, recipe, work, console))
             try:
-                return restored(recipe, saved, disk, console, self._patience)
+                return restored(recipe, saved, disks, console, self._patience)
             except MachineLost as error:
                 self.say(f"restoring '{kernel.id}' failed: {error.message}")
                 self._machines.doubt(name)
@@ -100,7 +100,7 @@ class Pool:
         self._room()
         with self._cache.temporary() as work:
             self.boots += 1
-            boot = recipe.boot(memory=work / "memory", private=False, disk=disk, console=console)
+            boot = recipe.boot(memory=work / "memory", private=False, disks=disks, console=console)
             return booted(recipe, boot, prepare, self._patience)
 
     def _save(self, kernel: Kernel, recipe: Recipe, folder: Path, console: Path) -> None:

@@ -31,6 +31,10 @@ BOOT_PATIENCE = 1.5
 """How much longer a boot may take than an answer; under TCG it takes two to six seconds."""
 
 
+Disks = tuple[str, str]
+"""The images of the disk that is broken and of the second one."""
+
+
 class Recipe(msgspec.Struct, frozen=True):
     """What a machine is booted from."""
 
@@ -44,21 +48,25 @@ class Recipe(msgspec.Struct, frozen=True):
     prepared: str
     """What is done to the guest before it is saved, in words that change when that does."""
 
-    def boot(self, *, memory: Path, private: bool, disk: str | None, console: Path) -> Boot:
+    def boot(self, *, memory: Path, private: bool, disks: Disks | None, console: Path) -> Boot:
         """Return the machine, its descriptors not filled in."""
+        disk, second = disks or (None, None)
         return Boot(
             kernel=self.kernel, initramfs=self.initramfs, accelerator=self.accelerator, memory=str(memory),
-            private=private, disk=disk, console=str(console), agent_fd=-1, monitor_fd=-1,
+            private=private, disk=disk, second=second, console=str(console), agent_fd=-1, monitor_fd=-1,
         )  # fmt: skip
 
-    def by_hand(self, disk: str) -> str:
+    def by_hand(self, disks: Disks) -> str:
         """Return a line that boots such a machine on a terminal."""
-        return by_hand(kernel=self.kernel, initramfs=self.initramfs, accelerator=self.accelerator, disk=disk)
+        return by_hand(
+            kernel=self.kernel, initramfs=self.initramfs, accelerator=self.accelerator,
+            disk=disks[0], second=disks[1],
+        )  # fmt: skip
 
     def key(self) -> str:
         """Return a name for everything that a saved state depends on; where files lie is no such thing."""
         moved = msgspec.structs.replace(self, kernel="k", initramfs="i")
-        shape = moved.boot(memory=Path("m"), private=False, disk=None, console=Path("c"))
+        shape = moved.boot(memory=Path("m"), private=False, disks=None, console=Path("c"))
         digests = [
             self.kernel_sha256,
             self.initramfs_sha256,
@@ -120,7 +128,7 @@ def save(recipe: Recipe, folder: Path, prepare: Callable[[Guest], None], patienc
     Raises MachineLost if it does not come up; the folder's `console.log` then says more.
     """
     console = folder / CONSOLE
-    boot = recipe.boot(memory=folder / MEMORY_FILE, private=False, disk=None, console=console)
+    boot = recipe.boot(memory=folder / MEMORY_FILE, private=False, disks=None, console=console)
     machine = booted(recipe, boot, prepare, patience)
     try:
         (folder / ACTORS).write_bytes(msgspec.json.encode(machine.guest.pids))
@@ -130,8 +138,8 @@ def save(recipe: Recipe, folder: Path, prepare: Callable[[Guest], None], patienc
         machine.close()
 
 
-def restored(recipe: Recipe, folder: Path, disk: str, console: Path, patience: float) -> Machine:
-    """Return a machine as it was when it was saved into `folder`, with `disk` in it.
+def restored(recipe: Recipe, folder: Path, disks: Disks, console: Path, patience: float) -> Machine:
+    """Return a machine as it was when it was saved into `folder`, with `disks` in it.
 
     Its files are opened at once and handed on by descriptor: should another process put a machine that
     it saved anew in their place, memory and state still belong together. Raises MachineLost.
@@ -145,7 +153,7 @@ def restored(recipe: Recipe, folder: Path, disk: str, console: Path, patience: f
             pids = msgspec.json.decode(os.read(actors, _SMALL), type=dict[int, int])
         except (OSError, msgspec.DecodeError) as error:
             raise MachineLost(f"The saved machine '{folder}' cannot be read: {error}.") from None
-        qemu = Qemu(recipe.boot(memory=_link(memory), private=True, disk=disk, console=console))
+        qemu = Qemu(recipe.boot(memory=_link(memory), private=True, disks=disks, console=console))
         try:
             qemu.monitor.load(f"exec:cat {_link(state)}")
             return Machine(qemu, Guest.attach(Channel(qemu.agent, patience=patience), pids))

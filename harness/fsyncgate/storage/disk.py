@@ -5,7 +5,7 @@ from typing import Protocol
 from fsyncgate.errors import GuestError, Unsupported
 from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.files import names, read_file
-from fsyncgate.machine.argv import DISK, DISK_SERIAL, SPARE
+from fsyncgate.machine.argv import DISK, DISK_SERIAL, SECOND_SERIAL, SPARE
 from fsyncgate.storage.table import Range
 
 SECTOR = 512
@@ -21,6 +21,8 @@ class Layers(Protocol):
     """The disk itself, below every fault that is made in the guest."""
     volume_path: str
     """What is mounted."""
+    second_path: str
+    """The second disk, which is never broken."""
 
     @property
     def devices(self) -> dict[str, str]:
@@ -46,7 +48,8 @@ class Disk:
 
     def __init__(self, actor: Actor) -> None:
         """Find it by its serial: names shuffle between boots. Raises GuestError without it."""
-        name = _name(actor)
+        name = _name(actor, DISK_SERIAL)
+        self.second_path = f"/dev/{_name(actor, SECOND_SERIAL)}"
         self.disk_path = self.volume_path = f"/dev/{name}"
         self.number = read_file(actor, f"/sys/block/{name}/dev").strip()
         """`major:minor`, for tables."""
@@ -65,8 +68,8 @@ class Disk:
         """Do nothing: nothing is held."""
 
 
-def _name(actor: Actor) -> str:
+def _name(actor: Actor, serial: str) -> str:
     for name in names(actor, "/sys/block"):
-        if name.startswith("vd") and read_file(actor, f"/sys/block/{name}/serial") == DISK_SERIAL:
+        if name.startswith("vd") and read_file(actor, f"/sys/block/{name}/serial") == serial:
             return name
-    raise GuestError(f"The guest has no disk with the serial '{DISK_SERIAL}'.")
+    raise GuestError(f"The guest has no disk with the serial '{serial}'.")

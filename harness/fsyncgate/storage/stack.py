@@ -17,7 +17,7 @@ class Stack:
         """Build them. Raises Unsupported without device-mapper, GuestError without the disk."""
         self.mapper = Mapper(actor)
         self.disk = Disk(actor)
-        self.disk_path = self.disk.disk_path
+        self.disk_path, self.second_path = self.disk.disk_path, self.disk.second_path
         self._fault = self.mapper.create("fault", linear(self.disk.number, SECTORS))
         self._volume = self.mapper.create("volume", linear(self._fault, SECTORS))
         self.extra: dict[str, str] = {}

@@ -13,7 +13,7 @@ from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, 
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import ContentSeen, Outcome, PageSeen
-from fsyncgate.model import FileSystem
+from fsyncgate.model import SECOND, FileSystem
 from fsyncgate.storage import extents
 from fsyncgate.storage.disk import SECTOR, SECTORS, UNUSED, Layers
 from fsyncgate.storage.place import Place
@@ -185,7 +185,8 @@ class Volume:
 
     def _mount(self) -> str:
         fs = self._filesystem
-        return self._actor.call("mount", self._layers.volume_path, MOUNT, fs.type, 0, fs.options).error
+        options = fs.options.replace(SECOND, self._layers.second_path)
+        return self._actor.call("mount", self._layers.volume_path, MOUNT, fs.type, 0, options).error
 
     def _start(self, parent: Actor | None) -> Process:
         name = chr(ord("A") + len(self._processes))
