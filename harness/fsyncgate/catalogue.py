@@ -30,10 +30,18 @@ _COMMIT = r'^([0-9a-f]{12} \(".+"\) \(in v\d+\.\d+(\.\d+)?(, v\d+\.\d+(\.\d+)?)*
 def filesystems(file: Path | None = None) -> dict[str, FileSystem]:
     """Return `vms/filesystems.toml` by id, in the file's order."""
     file = file or place("vms") / "filesystems.toml"
-    return {
+    found = {
         name: _convert(file, name, {"id": name, **_table(file, name, table)}, FileSystem)
         for name, table in _load(file).items()
     }
+    disk = [one.id for one in found.values() if one.mkfs]
+    for one in found.values():
+        if one.base and one.base not in disk:
+            raise CatalogueError(
+                f"'{one.id}.base' of '{file}' is '{one.base}', which is made on no disk.",
+                hint=f"there are {', '.join(disk)}.",
+            )
+    return found
 
 
 class _FaultFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -53,18 +53,20 @@ class FileSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     type: str
-    """The name that mount(2) takes."""
+    """The name that mount(2) takes; empty for a device that is used as it is."""
     about: str
-    mkfs: tuple[str, ...]
-    """The command that makes it in an image file; the file's path is appended."""
-    package: str
+    mkfs: tuple[str, ...] = ()
+    """The command that makes it in an image file; the file's path is appended. Empty: nothing to make."""
+    package: str = ""
     """The Debian package that brings the command."""
-    modules: tuple[str, ...]
+    modules: tuple[str, ...] = ()
     """Modules that its mount needs, those that a modprobe would have found by alias included."""
     newer: tuple[str, ...] = ()
     """Further arguments of that command, left out where the tool is too old to know them."""
     options: str = ""
     """Mount options. `{second}` in these or in `mkfs` is a second disk, which only then is in the machine."""
+    base: str = ""
+    """The file system that it lies on, by id, if not on a disk: an overlay's upper and lower layers."""
     default: bool = False
     """Part of every run that names no file system; the others are for `--all` and for who names them."""
     flavour: str = ""

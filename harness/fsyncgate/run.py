@@ -30,6 +30,7 @@ from fsyncgate.model import (
     Scenario,
     Verdict,
 )
+from fsyncgate.storage.mounting import Mounts
 from fsyncgate.storage.volume import Volume
 
 HISTORY, CONSOLE, COMMAND, TRACEBACK = "history.jsonl", "console.log", "qemu.argv", "traceback.txt"
@@ -43,13 +44,20 @@ class Run:
     fault: FaultControl
 
     def __init__(
-        self, case: Case, scenario: Scenario, filesystem: FileSystem, fault: Fault, folder: Path
+        self,
+        case: Case,
+        scenario: Scenario,
+        filesystem: FileSystem,
+        fault: Fault,
+        folder: Path,
+        base: FileSystem | None = None,
     ) -> None:
-        """Open the case's folder; nothing is booted yet."""
+        """Open the case's folder; nothing is booted yet. `base` is what an overlay lies on."""
         self.case = case
         self._scenario = scenario
         self._kernel = KernelRecord(case.kernel, "", "", "", "")
         self._filesystem = filesystem
+        self._base = base
         self._fault = fault
         self._folder = folder
         self._began = time.monotonic()
@@ -77,7 +85,8 @@ class Run:
             self._write(Began(0.0, self.case.id, self._kernel, layers.targets))
             tracer = Tracer(actor, Parser(lambda: layers.devices, Cached()))
             witness = Witness(self._recorder, tracer)
-            self.volume = Volume(actor, witness, layers, self._filesystem, image.journal)
+            mounts = Mounts(actor, layers, self._filesystem, self._base)
+            self.volume = Volume(actor, witness, layers, mounts, image.journal)
             self.fault = FaultControl(self._fault, mechanism, witness)
             tracer.drain(0.0)  # what the mount did belongs to no scenario
         except MachineLost as error:

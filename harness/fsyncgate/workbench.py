@@ -37,7 +37,8 @@ class Workbench:
     def run(self, case: Case, scenario: Scenario) -> Run:
         """Open the run of a case. Raises SetupError if its folder cannot be made."""
         filesystem, fault = self.filesystems[case.filesystem], self.faults[case.fault]
-        return Run(case, scenario, filesystem, fault, self._store.case_folder(case.id))
+        base = self.filesystems[filesystem.base] if filesystem.base else None
+        return Run(case, scenario, filesystem, fault, self._store.case_folder(case.id), base)
 
     def start(self, run: Run) -> None:
         """Bring up the machine of a run; fetches the kernel and makes the file system if they are missing.
@@ -73,5 +74,6 @@ class Workbench:
 
     def _image(self, name: str) -> Image:
         if name not in self._images:
-            self._images[name] = image(self.filesystems[name], self.cache)
+            filesystem = self.filesystems[name]
+            self._images[name] = image(self.filesystems[filesystem.base or name], self.cache)
         return self._images[name]

@@ -34,9 +34,17 @@ def test_a_file_system_is_one_table(tmp_path: Path) -> None:
     }
 
 
+def test_an_overlay_lies_on_a_file_system_and_a_bare_device_has_none(tmp_path: Path) -> None:
+    text = XFS + '[over]\nabout = "?"\ntype = "overlay"\nbase = "xfs"\n[raw]\nabout = "?"\ntype = ""\n'
+    found = catalogue.filesystems(written(tmp_path / "filesystems.toml", text))
+    assert (found["over"].base, found["over"].mkfs, found["raw"].mkfs) == ("xfs", (), ())
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (XFS + '[o]\nabout = "?"\ntype = "overlay"\nbase = "zfs"\n', "'o.base' of .* is 'zfs'"),
+        (XFS + '[o]\nabout = "?"\ntype = "overlay"\nbase = "o"\n', "'o.base' of .* is 'o'"),
         (XFS.replace('type = "xfs"\n', ""), "'xfs' of .* missing required field `type`"),
         (XFS + "option = 'sync'\n", "'xfs' of .* unknown field `option`"),
         (XFS.replace('["mkfs.xfs", "-q"]', '"mkfs.xfs -q"'), r"'xfs' of .* - at `\$\.mkfs`"),

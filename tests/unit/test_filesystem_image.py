@@ -78,6 +78,13 @@ def test_an_image_is_made_once_with_room_behind_it_that_is_no_part_of_the_file_s
     assert Path(made.disks[0]).stat().st_mtime_ns == written
 
 
+def test_a_bare_device_is_a_disk_of_zeros_without_a_journal(tmp_path: Path) -> None:
+    made = image(catalogue.filesystems()["raw"], Cache(tmp_path))
+    assert [Path(disk).stat().st_size for disk in made.disks] == [DISK, DISK]
+    assert not Path(made.disks[0]).read_bytes().strip(b"\0")
+    assert made.journal == ()
+
+
 def broken(*mkfs: str) -> FileSystem:
     return FileSystem("mine", "mine", "", mkfs, "mine-progs", ())
 

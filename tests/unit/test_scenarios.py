@@ -13,6 +13,7 @@ from fsyncgate.kernels.catalogue import catalogue as kernels
 from fsyncgate.kernels.versions import parse
 from fsyncgate.model import Scenario
 from fsyncgate.places import place
+from fsyncgate.plan import DEFAULT
 
 SCENARIOS = catalogue.all_scenarios()
 FILESYSTEMS = catalogue.filesystems()
@@ -33,6 +34,12 @@ def functions() -> dict[str, ast.FunctionDef]:
 
 
 FUNCTIONS = functions()
+
+
+def where_asked(scenario: Scenario) -> list[str]:
+    """Return the file systems that a scenario is asked on."""
+    named = scenario.filesystems or (DEFAULT,)
+    return [one.id for one in FILESYSTEMS.values() if one.id in named or (one.default and DEFAULT in named)]
 
 
 def stated(function: ast.FunctionDef) -> set[str]:
@@ -88,16 +95,16 @@ def test_every_row_expects_just_what_the_function_observes(name: str) -> None:
 def test_rows_speak_of_faults_and_file_systems_that_their_scenario_asks_for(name: str) -> None:
     scenario = SCENARIOS[name]
     assert set(scenario.faults) <= set(FAULTS)
-    assert set(scenario.filesystems) <= set(FILESYSTEMS)
+    assert set(scenario.filesystems) <= {DEFAULT, *FILESYSTEMS}
     assert len(set(scenario.faults)) == len(scenario.faults)
     for row in scenario.expect:
         assert set(row.fault) <= set(scenario.faults)
-        assert set(row.filesystem) <= set(scenario.filesystems or FILESYSTEMS)
+        assert set(row.filesystem) <= set(where_asked(scenario))
 
 
 def fits(scenario: Scenario, version: str) -> Iterator[tuple[str, int]]:
     """Give each place of a scenario on a kernel, and how many rows speak of it."""
-    for filesystem, fault in product(scenario.filesystems or FILESYSTEMS, scenario.faults):
+    for filesystem, fault in product(where_asked(scenario), scenario.faults):
         yield f"{version} {filesystem} {fault}", len(fitting(scenario, version, filesystem, fault))
 
 
@@ -116,7 +123,7 @@ def test_some_row_speaks_of_every_case_on_every_kernel_of_the_catalogue(name: st
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_row_is_the_answer_to_some_case(name: str) -> None:
     scenario = SCENARIOS[name]
-    places = product(VERSIONS, scenario.filesystems or FILESYSTEMS, scenario.faults)
+    places = product(VERSIONS, where_asked(scenario), scenario.faults)
     reached = [
         row for version, filesystem, fault in places for row in fitting(scenario, version, filesystem, fault)
     ]

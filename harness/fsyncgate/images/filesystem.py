@@ -52,10 +52,11 @@ def _make(filesystem: FileSystem, work: Path) -> None:
         with image.open("wb") as file:
             file.truncate(DISK - SPARE)
     mkfs = [argument.replace(SECOND, str(second)) for argument in filesystem.mkfs]
-    try:
-        _output(filesystem, [*mkfs, *filesystem.newer, str(path)])
-    except SetupError:
-        _output(filesystem, [*mkfs, str(path)])
+    if mkfs:
+        try:
+            _output(filesystem, [*mkfs, *filesystem.newer, str(path)])
+        except SetupError:
+            _output(filesystem, [*mkfs, str(path)])
     for image in (path, second):
         os.truncate(image, DISK)
     (work / "journal.json").write_bytes(msgspec.json.encode(_journal(filesystem, path)))
@@ -88,7 +89,9 @@ def xfs_log(fields: str) -> list[Range]:
 
 
 def _version(filesystem: FileSystem) -> str:
-    """Return what the tool says of its own version: the image depends on it."""
+    """Return what the tool says of its own version: the image depends on it. Empty without a tool."""
+    if not filesystem.mkfs:
+        return ""
     tool = _tool(filesystem, filesystem.mkfs[0])
     done = subprocess.run([tool, "-V"], capture_output=True, text=True, check=False)
     return (done.stdout + done.stderr).strip().splitlines()[0]

@@ -13,13 +13,12 @@ from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, 
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import ContentSeen, Outcome, PageSeen
-from fsyncgate.model import SECOND, FileSystem
 from fsyncgate.storage import extents
 from fsyncgate.storage.disk import SECTOR, SECTORS, UNUSED, Layers
+from fsyncgate.storage.mounting import BARE, BASE, LOWER, MOUNT, Mounts
 from fsyncgate.storage.place import Place
 from fsyncgate.storage.table import Range, without
 
-MOUNT = "/mnt"
 _PIECE = 2**20
 PATIENCE = 30.0
 """Seconds to wait for something that the kernel must do by itself."""
@@ -33,20 +32,18 @@ class Volume:
         actor: Actor,
         witness: Witness,
         layers: Layers,
-        filesystem: FileSystem,
+        mounts: Mounts,
         journal: tuple[Range, ...],
     ) -> None:
         """Mount it; `actor` does what belongs to no process of the scenario."""
         self._actor = actor
         self._witness = witness
         self._layers = layers
-        self._filesystem = filesystem
+        self._mounts = mounts
+        self._filesystem = mounts.lowest
         self._journal = journal
         self._processes: list[Process] = []
-        if error := self._mount():
-            if error == "ENODEV":
-                raise Unsupported(f"This kernel has no '{filesystem.type}'.")
-            raise GuestError(f"'{filesystem.id}' could not be mounted: {error}.")
+        mounts.up()
         self.process = self.new_process()
 
     def new_process(self) -> Process:
@@ -55,12 +52,36 @@ class Volume:
 
     def file(self, name: str) -> "File":
         """Return the file of that name, which need not exist yet."""
+        self._must_be_mounted()
         return File(self, self._actor, self._witness, f"{MOUNT}/{name}")
+
+    def file_of_lower_layer(self, name: str, data: bytes) -> "File":
+        """Put a file with `data` into the lower layer of an overlay, and return it as the overlay has it.
+
+        The overlay is not mounted meanwhile, so every process is ended. Raises GuestError if one cannot be.
+        """
+        self._end_processes()
+        self._mounts.uncover()
+        File(self, self._actor, self._witness, f"{LOWER}/{name}").filled_with(data)
+        self._mounts.over()
+        self.process = self.new_process()
+        return self.file(name)
+
+    @property
+    def device(self) -> "File":
+        """The block device itself; as the place of its data the first megabyte is taken."""
+        return File(self, self._actor, self._witness, self._layers.volume_path)
 
     @property
     def directory(self) -> "Directory":
         """Return the root directory of the file system."""
-        return Directory(self)
+        self._must_be_mounted()
+        return Directory(self, MOUNT)
+
+    @property
+    def directory_below(self) -> "Directory":
+        """Return the root directory of the file system that an overlay lies on."""
+        return Directory(self, BASE)
 
     @property
     def any_write(self) -> Place:
@@ -108,12 +129,9 @@ class Volume:
 
         Raises GuestError if that cannot be done.
         """
-        for process in self._processes:
-            process.end()
-        self._processes.clear()
-        self._actor.call("umount2", MOUNT, 0).must(f"unmount '{self._filesystem.id}'")
-        if error := self._mount():
-            raise GuestError(f"'{self._filesystem.id}' could not be mounted again: {error}.")
+        self._end_processes()
+        self._mounts.down()
+        self._mounts.up()
         self._witness.look()
         self.process = self.new_process()
 
@@ -152,6 +170,8 @@ class Volume:
 
     def on_disk(self, path: str) -> list[extents.Extent]:
         """Return the extents of a file, `start` being a byte of the disk where it has a place there."""
+        if path == self._layers.volume_path:
+            return [extents.Extent(0, 0, _PIECE, 0)]
         found = extents.extents(self._actor, path)
         if self._filesystem.type != "btrfs":
             return found
@@ -183,10 +203,14 @@ class Volume:
         taken = [(e.start // SECTOR, e.length // SECTOR) for e in self.on_disk(path) if e.on_disk]
         return without(list(self.data_of(path).sectors), taken)
 
-    def _mount(self) -> str:
-        fs = self._filesystem
-        options = fs.options.replace(SECOND, self._layers.second_path)
-        return self._actor.call("mount", self._layers.volume_path, MOUNT, fs.type, 0, options).error
+    def _must_be_mounted(self) -> None:
+        if self._filesystem.type == BARE:
+            raise Unsupported(f"'{self._filesystem.id}' is a device without files: ask for 'volume.device'.")
+
+    def _end_processes(self) -> None:
+        for process in self._processes:
+            process.end()
+        self._processes.clear()
 
     def _start(self, parent: Actor | None) -> Process:
         name = chr(ord("A") + len(self._processes))
@@ -324,25 +348,26 @@ class File:
 
 
 class Directory:
-    """The root directory of the volume."""
+    """The root directory of a file system."""
 
-    def __init__(self, volume: Volume) -> None:
-        """Take the volume's root."""
+    def __init__(self, volume: Volume, path: str) -> None:
+        """Take the volume's root, or that of the file system below it."""
         self._volume = volume
+        self._path = path
 
     def open(self, *, by: Process | None = None) -> OpenFile:
         """Open the directory, to call fsync or syncfs on it."""
-        return (by or self._volume.process).open(MOUNT, O_RDONLY | O_DIRECTORY)
+        return (by or self._volume.process).open(self._path, O_RDONLY | O_DIRECTORY)
 
     def create(self, name: str) -> Outcome:
         """Create an empty file."""
         process = self._volume.process
-        path = f"{MOUNT}/{name}"
+        path = f"{self._path}/{name}"
         return process.call("create", {"path": path}, "openat", AT_FDCWD, path, O_CREAT | O_RDWR, 0o644)
 
     def rename(self, old: str, new: str) -> Outcome:
         """rename(2) within the directory."""
-        paths = (f"{MOUNT}/{old}", f"{MOUNT}/{new}")
+        paths = (f"{self._path}/{old}", f"{self._path}/{new}")
         return self._volume.process.call("rename", {"old": paths[0], "new": paths[1]}, "rename", *paths)
 
     def has(self, name: str) -> bool:
