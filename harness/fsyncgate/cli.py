@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 
-from fsyncgate import catalogue, engine
+from fsyncgate import catalogue, engine, resume
 from fsyncgate.controller import Controller
 from fsyncgate.display import Display
 from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
@@ -15,11 +16,12 @@ from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.kernels.catalogue import Spec, choose, flavours
 from fsyncgate.kernels.command import kernels
 from fsyncgate.ledger import default_folder, status
-from fsyncgate.model import Case, Scenario
+from fsyncgate.model import Case, Result, Scenario
 from fsyncgate.plan import Wanted, check_names, kernel_of, plan
 from fsyncgate.report import difference as differing
 from fsyncgate.report.difference_table import table
 from fsyncgate.report.terminal import show
+from fsyncgate.selection import Selection, agreed
 from fsyncgate.store import Store
 from fsyncgate.workbench import Workbench
 
@@ -62,6 +64,7 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
     "-j", "--jobs", type=click.IntRange(1, 64), help="Machines side by side; by default one a processor."
 )
 @click.option("--out", metavar="DIR", help="Where the results go; by default results/<time>.")
+@click.option("--resume", "run", metavar="RUN", help="Go on with a run that was stopped, where it stopped.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="auto", help="How to show them.")
 @click.option("--fresh-boot", is_flag=True, help="Boot a machine for each case instead of restoring one.")
 @click.option(
@@ -75,23 +78,57 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
 def qualify(
     kernel: tuple[str, ...], modules: str | None, fs: tuple[str, ...], fault: tuple[str, ...],
     scenario: tuple[str, ...], case: tuple[str, ...], everything: bool,
-    jobs: int | None, out: str | None, form: str, fresh_boot: bool, patience: float,
+    jobs: int | None, out: str | None, run: str | None, form: str, fresh_boot: bool, patience: float,
 ) -> None:  # fmt: skip
     """Ask the kernels, and judge their answers."""
-    wanted = Wanted(fs, fault, scenario, case, everything)
+    given = Selection(kernel, modules, fs, fault, scenario, case, everything, fresh_boot, patience)
+    if run is not None and out is not None:
+        raise UsageError(
+            "'--out' contradicts '--resume'.",
+            hint="a run that is resumed stays where it is: leave '--out' out.",
+        )
+    if run is None:
+        folder, selection = Path(out or default_folder()).absolute(), given.anywhere()
+    else:
+        folder = Path(run).absolute()
+        selection = selection_of(folder, given.anywhere())
     scenarios = catalogue.all_scenarios()
-    cases = planned(kernel, modules, scenarios, wanted)
-    arguments = [*_options("--kernel", kernel), *_options("--fs", fs), *_options("--fault", fault),
-                 *_options("--scenario", scenario), *_options("--case", case)]  # fmt: skip
-    arguments += ["--modules", modules] if modules else []
-    arguments += ["--patience", str(patience), *(["--fresh-boot"] if fresh_boot else [])]
-    arguments += ["--all"] if everything else []
-    workers = min(jobs or os.cpu_count() or 1, len({(one.kernel, one.filesystem) for one in cases}))
-    folder = Path(out or default_folder()).absolute()
-    specs = chosen(kernel, modules, wanted)
-    bench = Workbench(specs, folder, fresh_boot=fresh_boot, patience=patience)
-    controller = Controller(folder, bench)
-    sys.exit(engine.run(arguments, workers, controller, Display(controller, cases, scenarios, form)))
+    cases = planned(selection.kernel, selection.modules, scenarios, selection.wanted)
+    specs = chosen(selection.kernel, selection.modules, selection.wanted)
+    bench = Workbench(specs, folder, fresh_boot=selection.fresh_boot, patience=selection.patience)
+    known = None if run is None else results_that_stand(folder, cases, bench)
+    left = [case for case in cases if case.id not in (known or {})]
+    workers = min(jobs or os.cpu_count() or 1, len({(case.kernel, case.filesystem) for case in left}))
+    controller = Controller(folder, bench, selection=selection, plan=cases, finished=known)
+    display = Display(controller, cases, scenarios, form, known=(known or {}).values())
+    sys.exit(engine.run(selection.arguments(), workers, controller, display))
+
+
+def selection_of(folder: Path, given: Selection) -> Selection:
+    """Return what a stopped run was asked for. Raises UsageError if it cannot be resumed, or not so."""
+    record = Store.open(folder).record()
+    if record is None or record.selection is None:
+        raise UsageError(
+            f"The run '{folder}' cannot be resumed: it does not say what it was asked for.",
+            hint="only what 'fsyncgate qualify' began can be resumed; begin it again.",
+        )
+    if record.version != version("fsyncgate"):
+        raise UsageError(
+            f"The run '{folder}' was begun by fsyncgate {record.version}, and this is another one.",
+            hint="resume it with that, or begin it again.",
+        )
+    return agreed(record.selection, given, folder)
+
+
+def results_that_stand(folder: Path, cases: list[Case], bench: Workbench) -> dict[str, Result]:
+    """Return what a stopped run has found out, by case; says on stderr what of it does not count."""
+    store = Store.open(folder)
+    resume.same_plan(store.plan(), cases, folder)
+    results = store.results()
+    kernels = {name: bench.kernel(name).sha256 for name in resume.unfinished_kernels(cases, results)}
+    for note in (*store.notes, *resume.moved(results, kernels)):
+        click.echo(note, err=True)
+    return resume.finished(cases, results, kernels)
 
 
 def planned(
@@ -177,10 +214,6 @@ def shell(kernel: str, modules: str | None, fs: str, fault: str) -> None:
     from fsyncgate.shell import interact
 
     interact(kernel, modules, fs, fault)
-
-
-def _options(name: str, values: tuple[str, ...]) -> list[str]:
-    return [part for value in values for part in (name, value)]
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The controlling process of a run: it hears of results, keeps the ledger and hands out the work."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +15,48 @@ from fsyncgate.machine.qemu import installed
 from fsyncgate.model import Case
 from fsyncgate.nodes import carry, case_of, results_of
 from fsyncgate.run import unknown
+from fsyncgate.selection import Selection
 from fsyncgate.workbench import Workbench
 
 FOLDER = "fsyncgate_out"
 """The name under which a worker is told where the results go."""
+FINISHED = "fsyncgate_finished"
+"""The name under which a worker is told which cases have results already."""
 
 
 class Controller:
     """A pytest plugin that lives in the controlling process alone."""
 
-    def __init__(self, out: Path, bench: Workbench) -> None:
-        """Begin the run in `out` and begin to fetch its kernels.
+    def __init__(
+        self,
+        out: Path,
+        bench: Workbench,
+        *,
+        selection: Selection | None = None,
+        plan: Sequence[Case] = (),
+        finished: Collection[str] | None = None,
+    ) -> None:
+        """Begin the run in `out` and begin to fetch its kernels; without a `plan`, of all that is collected.
 
+        With `finished` cases, or an empty list of them, the run that is there goes on without asking those.
         Raises UsageError if `out` is taken, SetupError if it cannot be made, or if this host lacks what every
         case needs: QEMU and the guest agent.
         """
         installed()
         agent(bench.cache)
         self.bench = bench
-        self.ledger = Ledger(out)
+        self.finished = frozenset(finished or ())
+        self.ledger = Ledger(out, selection=selection, resumed=finished is not None)
+        if plan:
+            self.ledger.plan([case.id for case in plan])
         self.listener: Callable[[str], None] = lambda _: None
         """Hears what goes on beside the cases; called from other threads too."""
         self.trouble: FsyncgateError | None = None
         """What kept the ledger from being written."""
         bench.pool.say = self._say
-        self._prefetcher = Prefetcher(list(bench.specs.values()), bench.cache, say=self._say)
+        left = {case.kernel for case in plan if case.id not in self.finished} if plan else set(bench.specs)
+        specs = [spec for spec in bench.specs.values() if spec.id in left]
+        self._prefetcher = Prefetcher(specs, bench.cache, say=self._say)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self) -> Generator[None]:
@@ -52,8 +69,9 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker where the results go."""
+        """Tell a worker where the results go, and which are there."""
         node.workerinput[FOLDER] = str(self.ledger.store.folder)
+        node.workerinput[FINISHED] = sorted(self.finished)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take the plan from what was collected here, when there are no workers."""
@@ -121,7 +139,7 @@ class Controller:
         self.listener(text)
 
     def _plan(self, ids: list[str]) -> None:
-        self.ledger.planned = [case for node in ids if (case := case_of(node))]
+        self.ledger.plan([case for node in ids if (case := case_of(node))])
 
     def _note(self, facts: dict[str, Any]) -> None:
         self.ledger.boots += facts.get("boots", 0)

@@ -1,7 +1,9 @@
 """A run as `fsyncgate qualify` shows it: a pytest plugin in the place of pytest's own terminal."""
 
 import os
+import shlex
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
@@ -17,18 +19,28 @@ class Display:
     """Shows cases as they run, and knows in the end what the command's exit status is."""
 
     def __init__(
-        self, controller: Controller, cases: list[Case], scenarios: dict[str, Scenario], form: str
+        self,
+        controller: Controller,
+        cases: Sequence[Case],
+        scenarios: Mapping[str, Scenario],
+        form: str,
+        *,
+        known: Iterable[Result] = (),
     ) -> None:
-        """Show the plan's cases on the standard output, in one of the reporter's formats."""
+        """Show the plan's cases on the standard output, in one of the reporter's formats.
+
+        `known` are the results that a resumed run has already.
+        """
         self._controller = controller
         self._planned = len(cases)
-        self._results: list[Result] = []
+        self._results: list[Result] = list(known)
         self._reporter = reporter(form, sys.stdout, cases, scenarios)
         self._troubles: list[str] = []
 
     def pytest_sessionstart(self) -> None:
         """Begin to show."""
         self._reporter.start()
+        self._reporter.resumed(self._results)
         self._controller.listener = self._reporter.status
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -65,7 +77,10 @@ class Display:
         self._reporter.stop()
         if self._controller.trouble is not None:
             self._troubles.append(f"fsyncgate: {self._controller.trouble}")
-        print(f"\nResults: {self._controller.ledger.store.folder}", file=sys.stderr)  # noqa: T201
+        folder = self._controller.ledger.store.folder
+        print(f"\nResults: {folder}", file=sys.stderr)  # noqa: T201
+        if len(self._results) < self._planned:
+            print(f"To go on: fsyncgate qualify --resume {shlex.quote(str(folder))}", file=sys.stderr)  # noqa: T201
         for trouble in self._troubles:
             print(trouble, file=sys.stderr)  # noqa: T201
 

@@ -3,7 +3,8 @@
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,19 +13,36 @@ from fsyncgate.errors import CONFORMS, DEVIATES, UNKNOWN, SetupError
 from fsyncgate.machine.qemu import version as version_of_qemu
 from fsyncgate.model import Judgement, Result
 from fsyncgate.report import junit
+from fsyncgate.selection import Selection
 from fsyncgate.store import RunRecord, Store
 
 
 class Ledger:
     """Collects what the workers report."""
 
-    def __init__(self, out: Path) -> None:
-        """Begin a run in `out`. Raises UsageError if there is one already."""
-        self.store = Store.create(out)
+    def __init__(self, out: Path, *, selection: Selection | None = None, resumed: bool = False) -> None:
+        """Begin a run in `out`, or go on with the one that is there.
+
+        Nobody else may work on it until `close`. Raises UsageError if somebody does, if there is one already,
+        or none to be `resumed`.
+        """
+        self.store = Store.open(out) if resumed else Store.create(out)
         self.planned: list[str] = []
-        self.boots = 0
-        self.accelerator = ""
-        self._began, self._started = time.monotonic(), datetime.now(UTC)
+        self._held = ExitStack()
+        self._held.enter_context(self.store.held())
+        before = self.store.record() if resumed else None
+        self.boots = before.boots if before else 0
+        self.accelerator = before.accelerator if before else ""
+        self._command = before.command if before else tuple(sys.argv)
+        self._started = before.started if before else datetime.now(UTC)
+        self._selection = selection
+        self._began = time.monotonic() - (before.seconds if before else 0.0)
+
+    def plan(self, cases: Sequence[str]) -> None:
+        """Write down what is planned, once: what is planned later is a part of it."""
+        if not self.planned:
+            self.planned = list(cases)
+            self.store.begin(self.planned, self._record(ended=False))
 
     def add(self, result: Result) -> None:
         """Write a result down."""
@@ -32,7 +50,13 @@ class Ledger:
 
     def close(self) -> list[Result]:
         """Order the results, write `run.json` and `junit.xml`, and return the results."""
-        record = RunRecord(
+        with self._held:
+            self.store.finish(self.planned, self._record(ended=True))
+            junit.write(self.store)
+            return self.store.results()
+
+    def _record(self, *, ended: bool) -> RunRecord:
+        return RunRecord(
             version=version("fsyncgate"),
             started=self._started,
             seconds=round(time.monotonic() - self._began, 3),
@@ -40,11 +64,10 @@ class Ledger:
             accelerator=self.accelerator,
             boots=self.boots,
             planned=len(self.planned),
-            command=tuple(sys.argv),
+            command=self._command,
+            selection=self._selection,
+            ended=ended,
         )
-        self.store.finish(self.planned, record)
-        junit.write(self.store)
-        return self.store.results()
 
 
 def _qemu() -> str:

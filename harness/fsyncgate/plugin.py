@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fsyncgate import catalogue, worker
-from fsyncgate.controller import FOLDER, Controller
+from fsyncgate.controller import FINISHED, FOLDER, Controller
 from fsyncgate.errors import CatalogueError, FsyncgateError, UsageError
 from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.inject.control import FaultControl
@@ -29,6 +29,8 @@ EXPECTED = "expected.toml"
 WORKBENCH = pytest.StashKey[Workbench]()
 ORDER = pytest.StashKey[list[list[str]]]()
 """The kernels, file systems and scenarios, in the order in which they run."""
+DONE = pytest.StashKey[frozenset[str]]()
+"""The cases that need not be run, because the run that is resumed has their results."""
 RUN = pytest.StashKey[Run]()
 
 
@@ -99,7 +101,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Put the cases into the plan's order: a machine is booted once."""
     if (order := config.stash.get(ORDER, None)) is None:
         return
-    cases = [item for item in items if _case(item)]
+    finished = config.stash[DONE]
+    cases = [item for item in items if (case := _case(item)) and case.id not in finished]
     cases.sort(key=lambda item: _rank(_case(item), order))
     # A scenario without a case that was asked for is no test, not even one that is skipped.
     items[:] = cases + [
@@ -190,10 +193,13 @@ def _workbench(config: pytest.Config) -> Workbench:
     """Return the workbench of this process; in the controlling one, begin the run if nobody has."""
     if (given := getattr(config, "workerinput", None)) is not None:
         worker.begin()
+        config.stash[DONE] = frozenset(given[FINISHED])
         return _bench(config, Path(given[FOLDER]))
     for plugin in config.pluginmanager.get_plugins():
         if isinstance(plugin, Controller):
+            config.stash[DONE] = plugin.finished
             return plugin.bench
+    config.stash[DONE] = frozenset()
     out = Path(config.option.fsyncgate_out or default_folder()).absolute()
     bench = _bench(config, out)
     if not config.option.collectonly:

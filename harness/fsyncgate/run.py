@@ -68,6 +68,7 @@ class Run:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._console.write_bytes(b"")
+            (folder / TRACEBACK).unlink(missing_ok=True)  # of the same case, asked before
         self._recorder = Recorder(folder / HISTORY)
 
     def start(self, kernel: Kernel, pool: Pool, image: Image) -> None:

@@ -5,7 +5,8 @@ See docs/results.md. Nothing here knows how a result was made or how it is shown
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -13,19 +14,20 @@ import msgspec
 
 from fsyncgate.errors import SetupError, UsageError
 from fsyncgate.model import Result
+from fsyncgate.selection import Selection
 
-RESULTS, RECORD, CASES = "results.jsonl", "run.json", "cases"
+RESULTS, RECORD, PLAN, CASES = "results.jsonl", "run.json", "plan.txt", "cases"
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """`run.json`: what was asked for and what it was asked of. Written when the run ends."""
+    """`run.json`: what was asked for, and of what. Written when the run begins, and again at its end."""
 
     version: str
     """The fsyncgate that made the run."""
     started: datetime
     """With its time zone."""
     seconds: float
-    """From start to end, downloads and boots included."""
+    """From start to end, downloads and boots included; of a resumed run the sum, without the time between."""
     qemu: str
     """Version of the host's QEMU, e.g. `7.2.22`."""
     accelerator: str
@@ -35,7 +37,11 @@ class RunRecord(msgspec.Struct, frozen=True):
     planned: int
     """How many cases the plan had. Fewer results than that: the run was interrupted."""
     command: tuple[str, ...]
-    """The command line, one string an argument."""
+    """The command line with which the run began, one string an argument."""
+    selection: Selection | None = None
+    """What `fsyncgate qualify` was asked for; None for a run of pytest's."""
+    ended: bool = True
+    """False while the run goes on, and for ever if it was killed."""
 
 
 class Store:
@@ -52,7 +58,7 @@ class Store:
         """Begin a run. Raises UsageError if `folder` holds one already, SetupError if it cannot be made."""
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"'{folder}' is a file.", hint="give a folder that is new or empty.")
-        if any((folder / name).exists() for name in (RESULTS, RECORD, CASES)):
+        if any((folder / name).exists() for name in (RESULTS, RECORD, PLAN, CASES)):
             raise UsageError(f"'{folder}' holds the results of a run already.", hint="give another folder.")
         _written(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
         _written(folder / RESULTS, lambda: (folder / RESULTS).touch(exist_ok=False))
@@ -90,6 +96,11 @@ class Store:
         line = encode([result])
         _written(self.folder / RESULTS, lambda: _append(self.folder / RESULTS, line))
 
+    def begin(self, plan: Sequence[str], record: RunRecord) -> None:
+        """Write down what is planned, before anything is done: a run that is killed can then be resumed."""
+        _replace(self.folder / PLAN, "".join(f"{case}\n" for case in plan).encode())
+        self._write(record)
+
     def finish(self, order: Sequence[str], record: RunRecord) -> None:
         """Sort the results into the plan's order and write `run.json`; each file is replaced at once.
 
@@ -98,14 +109,41 @@ class Store:
         place = {case: index for index, case in enumerate(order)}
         results = sorted(self.results(), key=lambda result: (place.get(result.case, len(place)), result.case))
         _replace(self.folder / RESULTS, encode(results))
+        self._write(record)
+
+    def _write(self, record: RunRecord) -> None:
         _replace(self.folder / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+
+    def plan(self) -> list[str]:
+        """Return the ids of the cases that were planned. Raises UsageError if they were not written down."""
+        path = self.folder / PLAN
+        try:
+            return path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise UsageError(
+                f"'{self.folder}' does not say what was planned: '{PLAN}': {why}.",
+                hint="a run that was made before plans were kept has to be begun again.",
+            ) from None
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Keep other processes from working on this run. Raises UsageError if one does."""
+        with ExitStack() as opened:
+            folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            opened.callback(os.close, folder)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(f"The run '{self.folder}' is still going on.") from None
+            yield
 
     def results(self) -> list[Result]:
         """Read the results; of a case that was run again, the last. Raises UsageError for a broken line."""
         return list({result.case: result for result in self._read()[0]}.values())
 
     def record(self) -> RunRecord | None:
-        """Read `run.json`; None if the run was killed before it could be written."""
+        """Read `run.json`; None if the run was killed before it had a plan."""
         path = self.folder / RECORD
         if not path.exists():
             return None

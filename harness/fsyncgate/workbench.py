@@ -45,7 +45,7 @@ class Workbench:
 
         Raises FsyncgateError with the reason why it could not be done.
         """
-        run.start(self._kernel(run.case.kernel), self.pool, self._image(run.case.filesystem))
+        run.start(self.kernel(run.case.kernel), self.pool, self._image(run.case.filesystem))
 
     def make_ready(self, say: Callable[[str], None]) -> None:
         """Build the agent and the file systems, and fetch the kernels; `say` hears what is done.
@@ -67,7 +67,8 @@ class Workbench:
         accelerators = {recipe.accelerator for recipe in self.pool.recipes.values()}
         return {"boots": self.pool.boots, "accelerator": " ".join(sorted(accelerators))}
 
-    def _kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> Kernel:
+        """Return a kernel of the run by its id, fetched now if the cache lacks it."""
         if name not in self._kernels:
             self._kernels[name] = fetch(self.specs[name], self.cache)
         return self._kernels[name]

@@ -7,6 +7,8 @@ import pytest
 from fsyncgate.errors import CONFORMS, DEVIATES, UNKNOWN, UsageError
 from fsyncgate.ledger import Ledger, default_folder, status
 from fsyncgate.model import Judgement, KernelRecord, Result
+from fsyncgate.selection import Selection
+from fsyncgate.store import Store
 
 GOOD, BAD, UNSURE = Judgement.CONFORMS, Judgement.DEVIATES, Judgement.UNKNOWN
 
@@ -51,7 +53,7 @@ def test_the_worst_that_is_known_is_the_status(
 def test_a_run_leaves_its_results_in_the_order_of_the_plan_and_a_record(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "run")
     first, second = result(GOOD, "reporting/first_fsync"), result(GOOD, "retrying/retry")
-    ledger.planned = [first.case, second.case]
+    ledger.plan([first.case, second.case])
     ledger.boots, ledger.accelerator = 1, "tcg"
     ledger.add(second)
     ledger.add(first)
@@ -62,6 +64,44 @@ def test_a_run_leaves_its_results_in_the_order_of_the_plan_and_a_record(tmp_path
     assert record.seconds >= 0
     assert record.started.tzinfo
     assert (tmp_path / "run" / "junit.xml").read_text().startswith("<?xml")
+
+
+def test_a_run_that_is_killed_has_said_what_it_was_asked_for(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "run", selection=Selection(fs=("xfs",)))
+    ledger.plan(["a", "b"])
+    record = Store.open(tmp_path / "run").record()
+    assert record
+    assert (record.planned, record.ended, record.selection) == (2, False, Selection(fs=("xfs",)))
+    assert Store.open(tmp_path / "run").plan() == ["a", "b"]
+
+
+def test_a_resumed_run_is_one_run(tmp_path: Path) -> None:
+    first, second = result(GOOD, "reporting/first_fsync"), result(GOOD, "retrying/retry")
+    ledger = Ledger(tmp_path / "run")
+    ledger.plan([first.case, second.case])
+    ledger.boots, ledger.accelerator = 1, "tcg"
+    ledger.add(second)
+    ledger.close()
+    before = ledger.store.record()
+    ledger = Ledger(tmp_path / "run", resumed=True)
+    ledger.plan([first.case, second.case])
+    ledger.boots += 2
+    ledger.add(first)
+    assert ledger.close() == [first, second]
+    record = ledger.store.record()
+    assert before and record
+    assert (record.boots, record.accelerator, record.ended) == (3, "tcg", True)
+    assert (record.started, record.command) == (before.started, before.command)
+    assert record.seconds >= before.seconds
+
+
+def test_two_processes_do_not_work_on_one_run(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "run")
+    ledger.plan(["a"])
+    with pytest.raises(UsageError, match="is still going on"):
+        Ledger(tmp_path / "run", resumed=True)
+    ledger.close()
+    Ledger(tmp_path / "run", resumed=True).close()
 
 
 def test_a_folder_that_holds_a_run_is_not_used_again(tmp_path: Path) -> None:

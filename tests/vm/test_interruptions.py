@@ -78,7 +78,8 @@ def test_killed_in_mid_case(host: Host, workers: int) -> None:
     os.kill(command.process.pid, signal.SIGKILL)
     assert command.wait() == -signal.SIGKILL
     assert set(host.results("run")) == {"first"}
-    assert not (host.folder / "run/run.json").exists()
+    record = host.record("run")
+    assert (record["ended"], record["planned"]) == (False, 3 * workers)
 
 
 def test_a_worker_that_dies_leaves_one_unknown_case(host: Host) -> None:

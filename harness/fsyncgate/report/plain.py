@@ -18,6 +18,9 @@ class Reporter(Protocol):
     def start(self) -> None:
         """Begin."""
 
+    def resumed(self, results: Sequence[Result]) -> None:
+        """Take the results that a run has already when it is resumed."""
+
     def case_started(self, case_id: str) -> None:
         """A case was given to a machine."""
 
@@ -96,6 +99,12 @@ class Plain(_Stream):
         self._status = ""
         self._stopped = False
 
+    def resumed(self, results: Sequence[Result]) -> None:
+        """Say how many there are; their lines were written before."""
+        self._results += results
+        if results:
+            self._write(f"# resumed: {len(results)} of {self._planned} cases have results")
+
     def case_finished(self, result: Result) -> None:
         """Write the line of the case, and below it what a reader needs if it does not conform."""
         self._results.append(result)
@@ -118,6 +127,11 @@ class Plain(_Stream):
 
 class JsonLines(_Stream):
     """One JSON object a case, as in `results.jsonl`, and nothing else."""
+
+    def resumed(self, results: Sequence[Result]) -> None:
+        """Write them first: what a reader gets is the whole run."""
+        for result in results:
+            self.case_finished(result)
 
     def case_finished(self, result: Result) -> None:
         """Write the result as a line."""

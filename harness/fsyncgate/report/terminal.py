@@ -52,6 +52,8 @@ class Live:
         self._lock = RLock()
         self._started = clock()
         self._results: dict[str, Result] = {}
+        self._before = 0
+        """How many of the results a resumed run had already."""
         self._running: dict[str, None] = {}
         self._workers = 1
         self._status = ""
@@ -79,6 +81,12 @@ class Live:
         self._screen = Screen(self, console=self._console, transient=True, vertical_overflow="crop")
         atexit.register(self._leave)
         self._screen.start()
+
+    def resumed(self, results: Sequence[Result]) -> None:
+        """Show the signs of cases that were asked before."""
+        with self._lock:
+            self._before = len(results)
+            self._results |= {result.case: result for result in results}
 
     def case_started(self, case_id: str) -> None:
         """Show a case as running."""
