@@ -94,6 +94,26 @@ class ErrorReported(msgspec.Struct, frozen=True, tag_field="event", tag="error-r
     new: int
 
 
+class WritebackBegan(msgspec.Struct, frozen=True, tag_field="event", tag="writeback-began"):
+    """A flusher begins a round (tracepoint writeback:writeback_start); only where a scenario watches it."""
+
+    at: float
+    clock: float
+    task: str
+    reason: str
+    """Why, as the kernel says it: `periodic` because time went by, `sync` because somebody asked."""
+
+
+class InodeWritten(msgspec.Struct, frozen=True, tag_field="event", tag="inode-written"):
+    """A task has submitted a file's dirty pages (tracepoint writeback:writeback_single_inode)."""
+
+    at: float
+    clock: float
+    task: str
+    inode: int
+    pages: int
+
+
 class PageSeen(msgspec.Struct, frozen=True, tag_field="event", tag="page"):
     """The state of one page of a file in the page cache (/proc/kpageflags); None: not cached."""
 
@@ -144,8 +164,8 @@ class Ended(msgspec.Struct, frozen=True, tag_field="event", tag="ended"):
 
 
 Event = (
-    Began | Called | Armed | Healed | BlockDone | ErrorRecorded | ErrorReported | PageSeen
-    | ContentSeen | Observed | ConsoleSaid | TraceLost | Ended
+    Began | Called | Armed | Healed | BlockDone | ErrorRecorded | ErrorReported | WritebackBegan
+    | InodeWritten | PageSeen | ContentSeen | Observed | ConsoleSaid | TraceLost | Ended
 )  # fmt: skip
 
 

@@ -8,7 +8,14 @@ from fsyncgate.guest.actor import Actor, Answer
 from fsyncgate.guest.arguments import Argument
 from fsyncgate.guest.pages import Cached
 from fsyncgate.guest.tracing import KernelEvent, Parser, Tracer
-from fsyncgate.history import BlockDone, ErrorRecorded, ErrorReported, TraceLost
+from fsyncgate.history import (
+    BlockDone,
+    ErrorRecorded,
+    ErrorReported,
+    InodeWritten,
+    TraceLost,
+    WritebackBegan,
+)
 
 DEVICES = {"254,0": "disk", "253,0": "fault", "253,1": "volume"}
 
@@ -224,3 +231,21 @@ def test_a_line_that_comes_in_two_pieces_is_read_when_it_is_whole() -> None:
 
 def test_an_empty_pipe_says_nothing() -> None:
     assert Tracer(Piped(None), Parser(lambda: DEVICES, Cached())).drain(0.0) == []
+
+
+# What flushers do
+
+
+def test_a_flusher_says_why_it_writes() -> None:
+    assert event(
+        "    kworker/u2:1-28 [000] .....     4.787786: writeback_start: bdi 253:1: sb_dev 0:0 nr_pages=2 "
+        "sync_mode=0 kupdate=1 range_cyclic=1 background=0 reason=periodic cgroup_ino=1"
+    ) == WritebackBegan(at=1.5, clock=4.787786, task="kworker/u2:1", reason="periodic")
+
+
+@pytest.mark.parametrize("task", ["kworker/u2:1", "kworker/u2:1-events_unbound", "agent"])
+def test_an_inode_is_written_by_a_task(task: str) -> None:
+    assert event(
+        f"    {task}-28 [000] .....     4.789413: writeback_single_inode: bdi 253:1: ino=12 state=I_SYNC "
+        "dirtied_when=4294893486 age=0 index=1 to_write=8191 wrote=1 cgroup_ino=1"
+    ) == InodeWritten(at=1.5, clock=4.789413, task=task, inode=12, pages=1)

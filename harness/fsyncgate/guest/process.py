@@ -7,13 +7,16 @@ the kernel answers, because that answer is what the scenario is about.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from errno import errorcode
 
 from fsyncgate.data import BLOCK, name
+from fsyncgate.guest import uring
 from fsyncgate.guest.actor import Actor, Pending
 from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import (
     AT_FDCWD,
     MAP_SHARED,
+    MS_ASYNC,
     MS_SYNC,
     O_RDWR,
     PROT_READ,
@@ -102,6 +105,22 @@ class OpenFile:
         """syncfs(2) on the file system this file is on."""
         return self._plain("syncfs")
 
+    def fsync_by_io_uring(self) -> Outcome:
+        """IORING_OP_FSYNC: what its completion says. Raises Unsupported without io_uring."""
+        return self._io_uring("io_uring FSYNC", uring.Request(uring.OP_FSYNC, self.descriptor))
+
+    def fdatasync_by_io_uring(self) -> Outcome:
+        """IORING_OP_FSYNC with IORING_FSYNC_DATASYNC. Raises Unsupported without io_uring."""
+        request = uring.Request(uring.OP_FSYNC, self.descriptor, uring.FSYNC_DATASYNC)
+        return self._io_uring("io_uring FSYNC DATASYNC", request)
+
+    def write_by_io_uring(self, data: bytes, *, at: int = 0) -> Outcome:
+        """IORING_OP_WRITE with RWF_DSYNC, at the byte offset `at`. Raises Unsupported without io_uring."""
+        address = self.process.actor.reserve(len(data))
+        self.process.actor.write_memory(address, data)
+        request = uring.Request(uring.OP_WRITE, self.descriptor, uring.RWF_DSYNC, at, address, len(data))
+        return self._io_uring("io_uring WRITE RWF_DSYNC", request, data=name(data), at=at)
+
     def start_writeback(self) -> Outcome:
         """sync_file_range(2) with SYNC_FILE_RANGE_WRITE: begin to write, wait for nothing."""
         return self._sync_file_range("sync_file_range WRITE", SYNC_FILE_RANGE_WRITE)
@@ -146,6 +165,14 @@ class OpenFile:
         self.process.witness.called(self.process.name, "send", arguments, 0, began)
         return OpenFile(other, copy, self.path)
 
+    def _io_uring(self, what: str, request: uring.Request, **named: object) -> Outcome:
+        began = time.monotonic()
+        value = uring.ask(self.process.actor, request)
+        result = errorcode.get(-value, f"E{-value}") if value < 0 else value
+        arguments: dict[str, object] = {"file": self.path, "fd": self.descriptor, **named}
+        self.process.witness.called(self.process.name, what, arguments, result, began)
+        return result
+
     def _sync_file_range(self, what: str, flags: int) -> Outcome:
         named: dict[str, object] = {"file": self.path, "fd": self.descriptor}
         return self.process.call(what, named, "sync_file_range", self.descriptor, 0, 0, flags)
@@ -168,8 +195,15 @@ class Mapping:
 
     def msync(self) -> Outcome:
         """msync(2) with MS_SYNC."""
+        return self._msync("msync MS_SYNC", MS_SYNC)
+
+    def msync_async(self) -> Outcome:
+        """msync(2) with MS_ASYNC."""
+        return self._msync("msync MS_ASYNC", MS_ASYNC)
+
+    def _msync(self, what: str, flags: int) -> Outcome:
         named: dict[str, object] = {"file": self.file.path, "bytes": self.size}
-        return self.file.process.call("msync MS_SYNC", named, "msync", self.address, self.size, MS_SYNC)
+        return self.file.process.call(what, named, "msync", self.address, self.size, flags)
 
 
 @dataclass(frozen=True)

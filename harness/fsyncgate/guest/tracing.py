@@ -13,7 +13,14 @@ from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_NONBLOCK, O_RDONLY
 from fsyncgate.guest.files import write_file
 from fsyncgate.guest.pages import Cached
-from fsyncgate.history import BlockDone, ErrorRecorded, ErrorReported, TraceLost
+from fsyncgate.history import (
+    BlockDone,
+    ErrorRecorded,
+    ErrorReported,
+    InodeWritten,
+    TraceLost,
+    WritebackBegan,
+)
 
 TRACEFS = "/sys/kernel/tracing"
 BLOCK = ("block/block_bio_complete", "block/block_rq_complete")
@@ -24,8 +31,12 @@ ERRSEQ = ("filemap/filemap_set_wb_err", "filemap/file_check_and_advance_wb_err")
 """These came with errseq_t in v4.13; before it there is nothing to read."""
 CACHE = ("filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from_page_cache")
 
-KernelEvent = BlockDone | ErrorRecorded | ErrorReported | TraceLost
+WRITEBACK = ("writeback/writeback_start", "writeback/writeback_single_inode")
+"""What flushers do; switched on by the scenario that asks for it."""
 
+KernelEvent = BlockDone | ErrorRecorded | ErrorReported | InodeWritten | TraceLost | WritebackBegan
+
+_TASK = re.compile(r"\s*(?P<task>.+)-\d+\s+\[")
 _LINE = re.compile(r"\s(?P<clock>\d+\.\d+): (?P<name>\w+): (?P<rest>.*)$")
 _BLOCK = re.compile(
     r"(?P<device>\d+,\d+) (?P<rwbs>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) (?:\S+ )?\[(?P<error>-?\d+)\]"
@@ -34,6 +45,8 @@ _SET = re.compile(r"dev=\S+ ino=0x(?P<inode>[0-9a-f]+) errseq=0x(?P<errseq>[0-9a
 _ADVANCE = re.compile(
     r"file=(?P<file>\S+) dev=\S+ ino=0x(?P<inode>[0-9a-f]+) old=0x(?P<old>[0-9a-f]+) new=0x(?P<new>[0-9a-f]+)"
 )
+_START = re.compile(r"bdi .* reason=(?P<reason>\w+)")
+_INODE = re.compile(r"bdi \S+: ino=(?P<inode>\d+) .* wrote=(?P<pages>\d+)")
 _PAGE = re.compile(
     r"dev \S+ ino (?P<inode>[0-9a-f]+) .*?pfn=(?P<pfn>0x[0-9a-f]+|\d+) "
     r"ofs=(?P<offset>\d+)(?: order=(?P<order>\d+))?"
@@ -70,6 +83,10 @@ class Parser:
             case "file_check_and_advance_wb_err" if found := _ADVANCE.match(rest):
                 numbers = (int(found[name], 16) for name in ("inode", "old", "new"))
                 return ErrorReported(at, clock, found["file"], *numbers)
+            case "writeback_start" if found := _START.match(rest):
+                return WritebackBegan(at, clock, _task(line), found["reason"])
+            case "writeback_single_inode" if found := _INODE.match(rest):
+                return InodeWritten(at, clock, _task(line), int(found["inode"]), int(found["pages"]))
             case "mm_filemap_add_to_page_cache" if found := _PAGE.match(rest):
                 self.cached.added(
                     int(found["inode"], 16), int(found["offset"]), int(found["pfn"], 0), _pages(found)
@@ -91,6 +108,11 @@ class Parser:
         # A flush has no sector; a disk's own request says so with the highest number there is.
         sector = int(found["sector"]) if sectors else 0
         return BlockDone(at, clock, device, found["rwbs"], sector, sectors, error)
+
+
+def _task(line: str) -> str:
+    found = _TASK.match(line)
+    return found["task"] if found else ""
 
 
 def _pages(found: re.Match[str]) -> int:

@@ -1,7 +1,7 @@
 """The file system under test, mounted in the guest, and the files on it."""
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from fsyncgate.data import BLOCK, STALE, name
@@ -15,6 +15,7 @@ from fsyncgate.guest.witness import Witness
 from fsyncgate.history import ContentSeen, Outcome, PageSeen
 from fsyncgate.storage import extents
 from fsyncgate.storage.disk import SECTOR, SECTORS, UNUSED, Layers
+from fsyncgate.storage.flusher import Flusher
 from fsyncgate.storage.mounting import BARE, BASE, LOWER, MOUNT, Mounts
 from fsyncgate.storage.place import Place
 from fsyncgate.storage.table import Range, without
@@ -109,6 +110,10 @@ class Volume:
         for _ in range(2):
             self._actor.call("sync")
         self._witness.look()
+
+    def impatient_flusher(self) -> Flusher:
+        """Let the kernel write by itself from now on, when a page has been dirty for a moment."""
+        return Flusher(self._actor, self._witness)
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -298,8 +303,18 @@ class File:
 
     def page_in_writeback(self, index: int = 0) -> list[str]:
         """Wait until a page is being written, and return its flags. Raises GuestError if it never is."""
+        return self._wait_for_page(index, lambda flags: "writeback" in flags)
+
+    def page_written(self, index: int = 0) -> list[str]:
+        """Wait until a page is neither dirty nor being written, and return its flags.
+
+        Raises GuestError if it stays so.
+        """
+        return self._wait_for_page(index, lambda flags: not {"dirty", "writeback"} & set(flags))
+
+    def _wait_for_page(self, index: int, good: Callable[[list[str]], bool]) -> list[str]:
         deadline = time.monotonic() + PATIENCE
-        while "writeback" not in (flags := self._flags(index) or []):
+        while not good(flags := self._flags(index) or []):
             if time.monotonic() > deadline:
                 raise GuestError(
                     f"Page {index} of '{self.path}' was not written back within {PATIENCE:.0f} s: {flags}."
@@ -309,10 +324,11 @@ class File:
 
     def _flags(self, index: int) -> list[str] | None:
         self._witness.look()
-        number = self._witness.page_number(self._inode(), index)
+        number = self._witness.page_number(self.inode(), index)
         return None if number is None else pages.flags(self._actor, number)
 
-    def _inode(self) -> int:
+    def inode(self) -> int:
+        """Return the number of the file's inode."""
         answer = self._actor.call("stat", self.path, Out(144))
         answer.must(f"look at '{self.path}'")
         return int.from_bytes(answer.out[0][8:16], "little")
