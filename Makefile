@@ -14,9 +14,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := harness tests scenarios
 
-# QEMU runs the guests; e2fsprogs, xfsprogs and btrfs-progs make the file systems; kmod and cpio make the
-# initramfs; gcc builds the guest agent; the keyring lets apt check the kernels' signatures.
-PACKAGES := qemu-system-x86 e2fsprogs xfsprogs btrfs-progs kmod cpio gcc libc6-dev make python3-venv \
+# QEMU runs the guests; e2fsprogs, xfsprogs, btrfs-progs and f2fs-tools (for `--all` only) make the file systems;
+# kmod and cpio make the initramfs; gcc builds the guest agent; the keyring lets apt check the kernels' signatures.
+PACKAGES := qemu-system-x86 e2fsprogs xfsprogs btrfs-progs f2fs-tools kmod cpio gcc libc6-dev make python3-venv \
 	debian-archive-keyring
 
 .PHONY: help setup packages qualify test lint unit vm bench clean

@@ -1,17 +1,14 @@
 """The workbench of one process: everything that its cases need, made when it is first needed."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from fsyncgate import catalogue
 from fsyncgate.cache import Cache
 from fsyncgate.guest.channel import PATIENCE
-from fsyncgate.images.agent import agent
 from fsyncgate.images.filesystem import Image, image
 from fsyncgate.kernels.catalogue import Spec
 from fsyncgate.kernels.fetch import fetch
 from fsyncgate.machine.pool import Pool
-from fsyncgate.machine.qemu import installed
 from fsyncgate.model import Case, Kernel, Scenario
 from fsyncgate.run import Run
 from fsyncgate.store import Store
@@ -46,21 +43,6 @@ class Workbench:
         Raises FsyncgateError with the reason why it could not be done.
         """
         run.start(self.kernel(run.case.kernel), self.pool, self._image(run.case.filesystem))
-
-    def make_ready(self, say: Callable[[str], None]) -> None:
-        """Build the agent and the file systems, and fetch the kernels; `say` hears what is done.
-
-        Raises SetupError for what this host lacks.
-        """
-        installed()
-        agent(self.cache)
-        say("The guest agent is built.")
-        for name in self.filesystems:
-            self._image(name)
-        say(f"The file systems are made: {', '.join(self.filesystems)}.")
-        for spec in self.specs.values():
-            kernel = fetch(spec, self.cache, progress=say)
-            say(f"The kernel '{kernel.id}' is there: {kernel.package}.")
 
     def facts(self) -> dict[str, int | str]:
         """Return what the run's record wants to know of this process."""

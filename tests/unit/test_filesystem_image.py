@@ -40,8 +40,16 @@ def test_blocks_of_one_kilobyte_are_two_sectors() -> None:
     assert ext4_journal("EXTENTS:\n(0-1023):1-1024\n", block=1024) == [(2, 2048)]
 
 
-def test_what_is_not_listed_under_extents_is_no_extent() -> None:
-    assert ext4_journal(STAT.partition("EXTENTS:")[0] + "BLOCKS:\n(0-11):65536-65547\n") == []
+def test_the_journal_of_ext3_is_mapped_by_blocks_and_its_map_is_no_part_of_it() -> None:
+    stat = (
+        "BLOCKS:\n(0-11):2085-2096, (IND):2097, (12-1035):2098-3121, (DIND):3122, (IND):3123, (1036):3124\n"
+    )
+    assert ext4_journal(stat) == [(2085 * 8, 12 * 8), (2098 * 8, 1024 * 8), (3124 * 8, 8)]
+
+
+def test_an_inode_that_maps_nothing_is_no_journal() -> None:
+    assert ext4_journal(STAT.partition("EXTENTS:")[0] + "BLOCKS:\n\n") == []
+    assert ext4_journal(STAT.partition("EXTENTS:")[0] + "(0-11):65536-65547\n") == []
 
 
 def test_the_log_of_xfs_lies_in_its_allocation_group() -> None:
@@ -59,6 +67,12 @@ logblocks = 16384
 def test_the_log_of_an_xfs_of_one_group() -> None:
     fields = "blocksize = 1024\nagblklog = 17\nagblocks = 131072\nlogstart = 100\nlogblocks = 10\n"
     assert xfs_log(fields) == [(200, 20)]
+
+
+def test_a_log_on_another_disk_is_not_on_this_one() -> None:
+    assert (
+        xfs_log("blocksize = 4096\nagblklog = 15\nagblocks = 32704\nlogstart = 0\nlogblocks = 16384\n") == []
+    )
 
 
 EXT4 = catalogue.filesystems()["ext4-ordered"]
@@ -100,3 +114,14 @@ def test_a_tool_that_fails_is_quoted_and_leaves_no_image(tmp_path: Path) -> None
     with pytest.raises(SetupError, match=r"'ls' could not make 'mine': .*ls: .*/no/such/file"):
         image(broken("ls", "/no/such/file"), Cache(tmp_path))
     assert not list((tmp_path / "filesystems").iterdir())
+
+
+@pytest.mark.skipif(
+    shutil.which("mkfs.xfs", path="/usr/sbin:/sbin:/usr/bin") is None, reason="needs mkfs.xfs"
+)
+def test_a_log_on_the_second_disk_is_made_there(tmp_path: Path) -> None:
+    made = image(catalogue.filesystems()["xfs-external-log"], Cache(tmp_path))
+    first, second = map(Path, made.disks)
+    assert made.journal == ()
+    assert first.read_bytes()[:4] == b"XFSB"
+    assert second.stat().st_blocks > 0

@@ -64,7 +64,7 @@ def _make(filesystem: FileSystem, work: Path) -> None:
 
 def _journal(filesystem: FileSystem, path: Path) -> list[Range]:
     match filesystem.type:
-        case "ext4":
+        case "ext2" | "ext3" | "ext4":
             return ext4_journal(_output(filesystem, ["debugfs", "-R", "stat <8>", str(path)]))
         case "xfs":
             fields = "print blocksize agblklog agblocks logstart logblocks"
@@ -74,15 +74,21 @@ def _journal(filesystem: FileSystem, path: Path) -> list[Range]:
 
 
 def ext4_journal(stat: str, block: int = 4096) -> list[Range]:
-    """Return the journal's sectors from what debugfs prints of inode 8."""
-    extents = re.findall(r"\(\d+(?:-\d+)?\):(\d+)(?:-(\d+))?", stat.partition("EXTENTS:")[2])
+    """Return the journal's sectors from what debugfs prints of inode 8, mapped by extents or by blocks.
+
+    There are none if that inode has no data: a file system without a journal.
+    """
+    mapped = re.split(r"^(?:EXTENTS|BLOCKS):$", stat, maxsplit=1, flags=re.MULTILINE)[1:]
+    extents = re.findall(r"\(\d+(?:-\d+)?\):(\d+)(?:-(\d+))?", "".join(mapped))
     scale = block // SECTOR
     return [(int(first) * scale, (int(last or first) - int(first) + 1) * scale) for first, last in extents]
 
 
 def xfs_log(fields: str) -> list[Range]:
-    """Return the log's sectors from what xfs_db prints of the superblock."""
+    """Return the log's sectors from what xfs_db prints of the superblock; none if it is on another disk."""
     value = {name: int(text) for name, text in re.findall(r"^(\w+) = (\d+)$", fields, re.MULTILINE)}
+    if not value["logstart"]:
+        return []
     group, block = divmod(value["logstart"], 1 << value["agblklog"])
     scale = value["blocksize"] // SECTOR
     return [((group * value["agblocks"] + block) * scale, value["logblocks"] * scale)]

@@ -6,9 +6,8 @@ from fsyncgate.errors import GuestError, Unsupported
 from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.files import names, read_file
 from fsyncgate.machine.argv import DISK, DISK_SERIAL, SECOND_SERIAL, SPARE
-from fsyncgate.storage.table import Range
+from fsyncgate.storage.table import SECTOR, Range
 
-SECTOR = 512
 SECTORS = DISK // SECTOR
 UNUSED: Range = ((DISK - SPARE) // SECTOR, SPARE // SECTOR)
 """Sectors behind the end of every file system: a place to catch flushes without touching data."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+SECTOR = 512
 Range = tuple[int, int]
 """First sector and number of sectors."""
 

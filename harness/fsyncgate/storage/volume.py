@@ -13,12 +13,12 @@ from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, 
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import ContentSeen, Outcome, PageSeen
-from fsyncgate.storage import extents
-from fsyncgate.storage.disk import SECTOR, SECTORS, UNUSED, Layers
+from fsyncgate.storage.disk import SECTORS, UNUSED, Layers
 from fsyncgate.storage.flusher import Flusher
+from fsyncgate.storage.layout import Btrfs, Device, Layout, layout
 from fsyncgate.storage.mounting import BARE, BASE, LOWER, MOUNT, Mounts
 from fsyncgate.storage.place import Place
-from fsyncgate.storage.table import Range, without
+from fsyncgate.storage.table import SECTOR, Range
 
 _PIECE = 2**20
 PATIENCE = 30.0
@@ -45,6 +45,7 @@ class Volume:
         self._journal = journal
         self._processes: list[Process] = []
         mounts.up()
+        self._layout = layout(self._filesystem.type, actor, MOUNT, self.read_disk)
         self.process = self.new_process()
 
     def new_process(self) -> Process:
@@ -173,40 +174,18 @@ class Volume:
             self._actor.call("pwrite64", disk, piece, len(piece), byte + at).must("write the disk")
         self._actor.call("close", disk)
 
-    def on_disk(self, path: str) -> list[extents.Extent]:
-        """Return the extents of a file, `start` being a byte of the disk where it has a place there."""
-        if path == self._layers.volume_path:
-            return [extents.Extent(0, 0, _PIECE, 0)]
-        found = extents.extents(self._actor, path)
-        if self._filesystem.type != "btrfs":
-            return found
-        chunks = extents.chunks(self._actor, MOUNT)
-        return [
-            extents.Extent(
-                e.offset, extents.physical(chunks, e.start) if e.on_disk else e.start, e.length, e.flags
-            )
-            for e in found
-        ]
+    def layout_of(self, path: str) -> Layout:
+        """Return what knows where a file's bytes lie."""
+        return Device(_PIECE) if path == self._layers.volume_path else self._layout
 
-    def data_of(self, path: str) -> Place:
-        """Return where a write to the file's bytes goes: its sectors, or the data chunks of btrfs.
+    def write_errors(self) -> int:
+        """Return how many failed writes of the disk the file system has counted.
 
-        btrfs puts every write into a new place, so only the chunks that hold data can be named.
+        Raises Unsupported for one that does not count.
         """
-        if self._filesystem.type == "btrfs":
-            return Place("data", tuple(extents.data_ranges(extents.chunks(self._actor, MOUNT))))
-        found = [e for e in self.on_disk(path) if e.on_disk]
-        return Place("data", tuple((e.start // SECTOR, e.length // SECTOR) for e in found))
-
-    def free_data(self, path: str) -> list[Range]:
-        """Return where btrfs may put the next write: its data chunks without a file's own extents.
-
-        Empty for a file system that writes in place.
-        """
-        if self._filesystem.type != "btrfs":
-            return []
-        taken = [(e.start // SECTOR, e.length // SECTOR) for e in self.on_disk(path) if e.on_disk]
-        return without(list(self.data_of(path).sectors), taken)
+        if not isinstance(self._layout, Btrfs):
+            raise Unsupported(f"'{self._filesystem.id}' does not count a disk's errors.")
+        return self._layout.write_errors()
 
     def _must_be_mounted(self) -> None:
         if self._filesystem.type == BARE:
@@ -246,7 +225,7 @@ class File:
         self._actor.call("fsync", opened).must(f"sync '{self.path}'")
         self._actor.call("close", opened)
         self._volume.write_back()
-        self._free = self._volume.free_data(self.path)
+        self._free = self._volume.layout_of(self.path).free(self.path)
         return self
 
     def open(self, flags: int = O_RDWR, *, by: Process | None = None) -> OpenFile:
@@ -256,7 +235,7 @@ class File:
     @property
     def data(self) -> Place:
         """Where a write to this file's bytes will go; asked before it is made."""
-        return self._volume.data_of(self.path)
+        return Place("data", tuple(self._volume.layout_of(self.path).data(self.path)))
 
     def write_out(self) -> None:
         """Let the file's data be written, and its metadata not: what a direct read of the file asks for.
@@ -281,7 +260,7 @@ class File:
 
     def raw(self, *, at: int = 0) -> str:
         """Return the name of the block on the disk, where the file's map says it lies."""
-        for extent in self._volume.on_disk(self.path):
+        for extent in self._volume.layout_of(self.path).on_disk(self.path):
             if extent.offset <= at < extent.offset + extent.length:
                 if not extent.on_disk:
                     return self._seen("raw", at, extent.describe().upper())
@@ -343,7 +322,7 @@ class File:
             for start, count in self._free:
                 self._volume.write_disk(start * SECTOR, STALE * (count * SECTOR // BLOCK))
             return
-        for extent in self._volume.on_disk(self.path):
+        for extent in self._volume.layout_of(self.path).on_disk(self.path):
             if extent.offset <= at < extent.offset + extent.length and extent.start:
                 self._volume.write_disk(extent.start + at - extent.offset, STALE)
                 return
