@@ -232,6 +232,14 @@ class File:
         """Open the file in a process: the volume's own one, or another."""
         return (by or self._volume.process).open(self.path, flags)
 
+    def opens(self) -> Outcome:
+        """Try to open the file for reading and writing: 0, or the name of the errno."""
+        process = self._volume.process
+        answer = process.call(
+            "open", {"path": self.path, "flags": O_RDWR}, "openat", AT_FDCWD, self.path, O_RDWR, 0
+        )
+        return answer if isinstance(answer, str) else process.call("close", {"fd": answer}, "close", answer)
+
     @property
     def data(self) -> Place:
         """Where a write to this file's bytes will go; asked before it is made."""
