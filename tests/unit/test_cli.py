@@ -54,7 +54,7 @@ WRONG = {
     "kernel's file": (("--kernel", "./no/bzImage"), "'no/bzImage'"),
     "file system": (("--fs", "ext5"), "There is no file system 'ext5'. Hint: there are ext4-ordered, "),
     "fault": (("--fault", "data-oops"), "There is no fault 'data-oops'. Hint: there are "),
-    "scenario": (("--scenario", "first"), "There is no scenario 'first'. Hint: there are reporting/"),
+    "scenario": (("--scenario", "first"), "There is no scenario 'first'. Hint: there are "),
     "case": (
         ("--case", "linux-6.1/xfs/none/reporting/nonsense"),
         "There is no case 'linux-6.1/xfs/none/reporting/nonsense'. Hint: 'fsyncgate plan' lists them all.",
