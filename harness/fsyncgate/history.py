@@ -148,6 +148,15 @@ class ConsoleSaid(msgspec.Struct, frozen=True, tag_field="event", tag="console")
     text: str
 
 
+class Panicked(msgspec.Struct, frozen=True, tag_field="event", tag="panicked"):
+    """The guest panicked where the scenario asked whether it would; this panic alone is an answer."""
+
+    at: float
+    about: str
+    """What the scenario expects its line to hold."""
+    text: str
+
+
 class TraceLost(msgspec.Struct, frozen=True, tag_field="event", tag="trace-lost"):
     """The guest's trace buffer overflowed: events are missing here."""
 
@@ -165,7 +174,7 @@ class Ended(msgspec.Struct, frozen=True, tag_field="event", tag="ended"):
 
 Event = (
     Began | Called | Armed | Healed | BlockDone | ErrorRecorded | ErrorReported | WritebackBegan
-    | InodeWritten | PageSeen | ContentSeen | Observed | ConsoleSaid | TraceLost | Ended
+    | InodeWritten | PageSeen | ContentSeen | Observed | ConsoleSaid | Panicked | TraceLost | Ended
 )  # fmt: skip
 
 

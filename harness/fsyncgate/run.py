@@ -18,6 +18,7 @@ from fsyncgate.inject.control import FaultControl
 from fsyncgate.inject.mechanisms import MECHANISMS
 from fsyncgate.machine.console import alarms
 from fsyncgate.machine.pool import Pool
+from fsyncgate.machine.readout import Readout
 from fsyncgate.machine.snapshot import Machine
 from fsyncgate.model import (
     Case,
@@ -87,7 +88,8 @@ class Run:
             tracer = Tracer(actor, Parser(lambda: layers.devices, Cached()))
             witness = Witness(self._recorder, tracer)
             mounts = Mounts(actor, layers, self._filesystem, self._base)
-            self.volume = Volume(actor, witness, layers, mounts, image.journal)
+            readout = Readout(machine.qemu, image.disks[0], self._folder)
+            self.volume = Volume(actor, witness, layers, mounts, image.roles, readout)
             self.fault = FaultControl(self._fault, mechanism, witness)
             tracer.drain(0.0)  # what the mount did belongs to no scenario
         except MachineLost as error:

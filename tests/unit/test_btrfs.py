@@ -9,6 +9,7 @@ from fsyncgate.storage.btrfs import (
     Chunk,
     data_ranges,
     device_number,
+    metadata_ranges,
     parse_chunks,
     parse_write_errors,
     physical,
@@ -83,6 +84,11 @@ def test_data_may_go_to_the_data_chunks_alone() -> None:
 def test_data_that_is_kept_twice_may_go_to_either_copy() -> None:
     chunks = parse_chunks(chunk_tree(chunk_item(0, MIB, DATA | 0x20, MIB, 4 * MIB)), 1)
     assert data_ranges(chunks) == [(2048, 2048), (8192, 2048)]
+
+
+def test_what_is_no_data_chunk_is_metadata_with_both_its_copies() -> None:
+    twice = [(21 * 2048, 8 * 2048), (29 * 2048, 8 * 2048), (37 * 2048, 32 * 2048), (69 * 2048, 32 * 2048)]
+    assert metadata_ranges(CHUNKS) == twice
 
 
 MIRRORED = chunk_tree(

@@ -11,6 +11,7 @@ from fsyncgate.errors import SetupError
 from fsyncgate.images.filesystem import ext4_journal, image, xfs_log
 from fsyncgate.machine.argv import DISK, SPARE
 from fsyncgate.model import FileSystem
+from fsyncgate.storage.roles import Roles
 
 STAT = """\
 Inode: 8   Type: regular    Mode:  0600   Flags: 0x80000
@@ -85,7 +86,7 @@ def test_an_image_is_made_once_with_room_behind_it_that_is_no_part_of_the_file_s
     cache = Cache(tmp_path)
     made = image(EXT4, cache)
     assert [Path(disk).stat().st_size for disk in made.disks] == [DISK, DISK]
-    ((first, count),) = made.journal
+    ((first, count),) = made.roles.journal
     assert 0 < first < first + count < (DISK - SPARE) // 512
     written = Path(made.disks[0]).stat().st_mtime_ns
     assert image(EXT4, cache) == made
@@ -96,7 +97,7 @@ def test_a_bare_device_is_a_disk_of_zeros_without_a_journal(tmp_path: Path) -> N
     made = image(catalogue.filesystems()["raw"], Cache(tmp_path))
     assert [Path(disk).stat().st_size for disk in made.disks] == [DISK, DISK]
     assert not Path(made.disks[0]).read_bytes().strip(b"\0")
-    assert made.journal == ()
+    assert made.roles == Roles()
 
 
 def broken(*mkfs: str) -> FileSystem:
@@ -122,6 +123,6 @@ def test_a_tool_that_fails_is_quoted_and_leaves_no_image(tmp_path: Path) -> None
 def test_a_log_on_the_second_disk_is_made_there(tmp_path: Path) -> None:
     made = image(catalogue.filesystems()["xfs-external-log"], Cache(tmp_path))
     first, second = map(Path, made.disks)
-    assert made.journal == ()
+    assert made.roles.journal == ()
     assert first.read_bytes()[:4] == b"XFSB"
     assert second.stat().st_blocks > 0

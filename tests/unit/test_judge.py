@@ -17,6 +17,7 @@ from fsyncgate.history import (
     Event,
     Healed,
     Observed,
+    Panicked,
     TraceLost,
 )
 from fsyncgate.model import Expectation, Fault, Judgement, KernelRecord, Persistence, Scenario, Verdict
@@ -351,3 +352,32 @@ def test_every_history_has_a_verdict_and_an_unknown_one_its_reason(events: list[
     found = verdict(*events, fault=FAULT)
     assert bool(found.reason) == (found.verdict is not Judgement.CONFORMS)
     assert found.safe is None or found.verdict is Judgement.CONFORMS
+
+
+# A panic that was asked for
+
+PANIC = "Kernel panic - not syncing: EXT4-fs (device dm-1): panic forced after error"
+ASKED_FOR = Panicked(0.75, "EXT4-fs", PANIC)
+
+
+def console(text: str, alarm: str = "panic") -> ConsoleSaid:
+    return ConsoleSaid(0.8, alarm, text)
+
+
+def test_a_panic_that_was_asked_for_is_an_answer() -> None:
+    assert verdict(*STORY[:-1], ASKED_FOR, console(PANIC), ENDED).verdict is Judgement.CONFORMS
+
+
+def test_a_panic_that_nobody_asked_for_is_none() -> None:
+    assert PANIC in reason(*STORY[:-1], console(PANIC), ENDED)
+
+
+def test_a_panic_that_was_asked_for_excuses_no_other_and_no_oops() -> None:
+    other = "Kernel panic - not syncing: Attempted to kill init!"
+    assert other in reason(*STORY[:-1], ASKED_FOR, console(PANIC), console(other), ENDED)
+    oops = "BUG: kernel NULL pointer dereference"
+    assert oops in reason(*STORY[:-1], ASKED_FOR, console(oops, "oops"), console(PANIC), ENDED)
+
+
+def test_a_fault_that_never_fired_proves_nothing_even_of_a_panic() -> None:
+    assert reason(*without(FAILED, ENDED), ASKED_FOR, console(PANIC), ENDED)

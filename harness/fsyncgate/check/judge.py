@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fsyncgate.check.firing import fired, strays, windows
-from fsyncgate.history import Began, BlockDone, ConsoleSaid, Ended, Event, Observed, TraceLost
+from fsyncgate.history import Began, BlockDone, ConsoleSaid, Ended, Event, Observed, Panicked, TraceLost
 from fsyncgate.kernels.versions import matches
 from fsyncgate.machine.console import FATAL
 from fsyncgate.model import Expectation, Fault, Judgement, Scenario, Verdict
@@ -78,8 +78,9 @@ def _worthless(events: Sequence[Event], fault: Fault) -> str:
     ended = next((event for event in events if isinstance(event, Ended)), None)
     if ended is None:
         return "the history was cut off"
+    asked_for = [event.text for event in events if isinstance(event, Panicked)]
     for event in events:
-        if isinstance(event, ConsoleSaid) and event.alarm in FATAL:
+        if isinstance(event, ConsoleSaid) and event.alarm in FATAL and event.text not in asked_for:
             return f"the guest kernel failed: {event.text}"
     if ended.reason:
         return ended.reason

@@ -15,35 +15,35 @@ from fsyncgate.machine.argv import DISK, SPARE
 from fsyncgate.machine.snapshot import Disks
 from fsyncgate.model import SECOND, FileSystem
 from fsyncgate.shelf import Shelf
+from fsyncgate.storage.roles import Roles, btrfs_roles, ext4_roles, xfs_roles
 
 SECTOR = 512
-IMAGE, SECOND_IMAGE = "image", "second"
+IMAGE, SECOND_IMAGE, ROLES = "image", "second", "roles.json"
 
 Range = tuple[int, int]
 """First sector and number of sectors."""
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A made file system: where its disks' images are and which sectors its journal has.
+    """A made file system: where its disks' images are, and which sectors of the first have which role.
 
     The second disk is empty if the file system lies on one.
     """
 
     disks: Disks
-    journal: tuple[tuple[int, int], ...]
-    """Ranges of 512-byte sectors (first, count); empty where the file system has no journal."""
+    roles: Roles
 
 
 def image(filesystem: FileSystem, cache: Cache) -> Image:
     """Return the image of an empty `filesystem`, made now if the cache does not have it."""
     key = hashlib.sha256(
         msgspec.json.encode(
-            [filesystem.mkfs, filesystem.newer, _version(filesystem), DISK, SPARE, SECOND_IMAGE]
+            [filesystem.mkfs, filesystem.newer, _version(filesystem), DISK, SPARE, SECOND_IMAGE, ROLES]
         )
     ).hexdigest()[:16]
     folder = Shelf(cache, "filesystems").get(f"{filesystem.id}-{key}", lambda work: _make(filesystem, work))
-    record = msgspec.json.decode((folder / "journal.json").read_bytes(), type=list[Range])
-    return Image((str(folder / IMAGE), str(folder / SECOND_IMAGE)), tuple(record))
+    roles = msgspec.json.decode((folder / ROLES).read_bytes(), type=Roles)
+    return Image((str(folder / IMAGE), str(folder / SECOND_IMAGE)), roles)
 
 
 def _make(filesystem: FileSystem, work: Path) -> None:
@@ -59,7 +59,25 @@ def _make(filesystem: FileSystem, work: Path) -> None:
             _output(filesystem, [*mkfs, str(path)])
     for image in (path, second):
         os.truncate(image, DISK)
-    (work / "journal.json").write_bytes(msgspec.json.encode(_journal(filesystem, path)))
+    (work / ROLES).write_bytes(msgspec.json.encode(_roles(filesystem, path)))
+
+
+def _roles(filesystem: FileSystem, path: Path) -> Roles:
+    journal = tuple(_journal(filesystem, path))
+    with path.open("rb") as opened:
+
+        def read(at: int, size: int) -> bytes:
+            return os.pread(opened.fileno(), size, at)
+
+        match filesystem.type:
+            case "ext4" | "ext3" | "ext2":
+                return ext4_roles(read, journal)
+            case "xfs":
+                return xfs_roles(read, journal)
+            case "btrfs":
+                return btrfs_roles(DISK - SPARE)
+            case _:
+                return Roles(journal)
 
 
 def _journal(filesystem: FileSystem, path: Path) -> list[Range]:

@@ -13,6 +13,9 @@ from fsyncgate.errors import MachineLost
 TIMEOUT = 30.0
 """Seconds until a monitor that does not answer counts as lost."""
 
+_COPY = "copy"
+"""QEMU's name of the file that takes a copy of a disk."""
+
 logging.getLogger("qemu.qmp").setLevel(logging.CRITICAL)
 
 
@@ -45,6 +48,10 @@ class Monitor:
         self._run(self._migrate("migrate-incoming", state))
         self.execute("cont")
 
+    def add_changes(self, drive: str, target: str) -> None:
+        """Write everything that has changed on a drive with `snapshot=on` into the file `target`."""
+        self._run(self._add_changes(drive, target))
+
     def close(self) -> None:
         """Leave the connection; never raises."""
         try:
@@ -66,6 +73,22 @@ class Monitor:
                     return
                 if status in {"failed", "cancelled"}:
                     raise MachineLost(f"QEMU could not move the machine's state: migration '{status}'.")
+
+    async def _add_changes(self, drive: str, target: str) -> None:
+        """Back up the top layer, and return when QEMU's own event says that it is done."""
+        blocks: Any = await self._client.execute("query-block")
+        node = next(one["inserted"] for one in blocks if one["device"] == drive)["node-name"]
+        await self._client.execute("blockdev-add", {"driver": "file", "filename": target, "node-name": _COPY})
+        try:
+            with self._client.listener("BLOCK_JOB_COMPLETED") as events:
+                await self._client.execute(
+                    "blockdev-backup", {"job-id": _COPY, "device": node, "target": _COPY, "sync": "top"}
+                )
+                event: Mapping[str, Any] = await events.get()
+            if error := event["data"].get("error"):
+                raise MachineLost(f"QEMU could not copy the disk: {error}.")
+        finally:
+            await self._client.execute("blockdev-del", {"node-name": _COPY})
 
     def _run(self, coroutine: Any) -> Any:
         try:

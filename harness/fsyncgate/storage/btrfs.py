@@ -4,6 +4,7 @@ Structures: include/uapi/linux/btrfs.h, include/uapi/linux/btrfs_tree.h.
 """
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fsyncgate.guest.actor import Actor
@@ -89,12 +90,16 @@ def physical(chunk_map: list[Chunk], logical: int) -> int:
 
 def data_ranges(chunk_map: list[Chunk]) -> list[Range]:
     """Return the sectors of all data chunks: where btrfs may put what is written next."""
-    return [
-        (start // SECTOR, chunk.length // SECTOR)
-        for chunk in chunk_map
-        if chunk.is_data
-        for start in chunk.stripes
-    ]
+    return _ranges(chunk for chunk in chunk_map if chunk.is_data)
+
+
+def metadata_ranges(chunk_map: list[Chunk]) -> list[Range]:
+    """Return the sectors of all other chunks, metadata and system: every tree of btrfs lies there."""
+    return _ranges(chunk for chunk in chunk_map if not chunk.is_data)
+
+
+def _ranges(chunk_map: Iterable[Chunk]) -> list[Range]:
+    return [(start // SECTOR, chunk.length // SECTOR) for chunk in chunk_map for start in chunk.stripes]
 
 
 def _asked(actor: Actor, mount: str, request: int, argument: bytes) -> bytes:

@@ -102,6 +102,10 @@ class Btrfs:
         """Return the data chunks without the file's own extents."""
         return without(self.data(path), _sectors(self.on_disk(path)))
 
+    def metadata(self) -> list[Range]:
+        """Return the metadata and system chunks, as far as they lie on this disk."""
+        return btrfs.metadata_ranges(self._chunks())
+
     def write_errors(self) -> int:
         """Return how many failed writes btrfs has counted of this disk."""
         return btrfs.write_errors(self._actor, self._mount, self._device)

@@ -2,6 +2,7 @@
 
 from fsyncgate.errors import GuestError, Unsupported
 from fsyncgate.guest.actor import Actor
+from fsyncgate.guest.files import read_file
 from fsyncgate.model import SECOND, FileSystem
 from fsyncgate.storage.disk import Layers
 
@@ -11,8 +12,19 @@ BASE = "/base"
 """Where the file system is mounted that an overlay lies on."""
 LOWER, UPPER = f"{BASE}/lower", f"{BASE}/upper"
 """The overlay's layers: both on the volume."""
+_STATES = {"rw", "ro", "emergency_ro", "shutdown"}
+"""Mount options that tell what a file system has come to."""
 BARE = ""
 """The type of a volume that is not mounted."""
+
+
+class MountRefused(GuestError):
+    """The kernel has the file system and will not mount it; `error` is the errno's name."""
+
+    def __init__(self, what: str, error: str) -> None:
+        """Say what could not be mounted."""
+        super().__init__(f"'{what}' could not be mounted: {error}.")
+        self.error = error
 
 
 class Mounts:
@@ -32,7 +44,7 @@ class Mounts:
         return self._base or self._filesystem
 
     def up(self) -> None:
-        """Mount it. Raises Unsupported if this kernel has no such file system, GuestError if it refuses."""
+        """Mount it. Raises Unsupported if this kernel has no such file system, MountRefused if it refuses."""
         if self._filesystem.type == BARE:
             return
         if self._base is None:
@@ -68,13 +80,22 @@ class Mounts:
         """Unmount what is on top. Raises GuestError if it is still in use."""
         self._actor.call("umount2", MOUNT, 0).must(f"unmount '{self._filesystem.id}'")
 
+    @property
+    def state(self) -> str:
+        """How /proc/mounts describes it: `rw` or `ro`, and `emergency_ro` or `shutdown` where it says so."""
+        for line in read_file(self._actor, "/proc/mounts").splitlines():
+            _, where, _, options, *_ = line.split()
+            if where == MOUNT:
+                return " ".join(name for name in options.split(",") if name in _STATES)
+        return "not mounted"
+
     def _mount(self, device: str, where: str, filesystem: FileSystem, options: str) -> None:
         options = options.replace(SECOND, self._layers.second_path)
         error = self._actor.call("mount", device, where, filesystem.type, 0, options).error
         if error == "ENODEV":
             raise Unsupported(f"This kernel has no '{filesystem.type}'.")
         if error:
-            raise GuestError(f"'{filesystem.id}' could not be mounted: {error}.")
+            raise MountRefused(filesystem.id, error)
 
     def _folder(self, path: str) -> None:
         answer = self._actor.call("mkdir", path, 0o755)

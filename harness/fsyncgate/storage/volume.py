@@ -12,15 +12,20 @@ from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR, O_WRONLY
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.guest.witness import Witness
-from fsyncgate.history import ContentSeen, Outcome, PageSeen
+from fsyncgate.history import ContentSeen, Outcome, PageSeen, Panicked
+from fsyncgate.machine.readout import Readout
+from fsyncgate.storage.aim import Aim, inode_number
 from fsyncgate.storage.disk import SECTORS, UNUSED, Layers
 from fsyncgate.storage.flusher import Flusher
 from fsyncgate.storage.layout import Btrfs, Device, Layout, layout
-from fsyncgate.storage.mounting import BARE, BASE, LOWER, MOUNT, Mounts
+from fsyncgate.storage.mounting import BARE, BASE, LOWER, MOUNT, MountRefused, Mounts
 from fsyncgate.storage.place import Place
+from fsyncgate.storage.roles import Roles
 from fsyncgate.storage.table import SECTOR, Range
 
 _PIECE = 2**20
+_NOBODY = "init"
+"""In the history: who mounts and unmounts."""
 PATIENCE = 30.0
 """Seconds to wait for something that the kernel must do by itself."""
 
@@ -34,7 +39,8 @@ class Volume:
         witness: Witness,
         layers: Layers,
         mounts: Mounts,
-        journal: tuple[Range, ...],
+        roles: Roles,
+        readout: Readout,
     ) -> None:
         """Mount it; `actor` does what belongs to no process of the scenario."""
         self._actor = actor
@@ -42,10 +48,12 @@ class Volume:
         self._layers = layers
         self._mounts = mounts
         self._filesystem = mounts.lowest
-        self._journal = journal
+        self._readout = readout
+        self._mounted = True
         self._processes: list[Process] = []
         mounts.up()
         self._layout = layout(self._filesystem.type, actor, MOUNT, self.read_disk)
+        self.aim = Aim(actor, self._filesystem.id, roles, lambda: self._layout)
         self.process = self.new_process()
 
     def new_process(self) -> Process:
@@ -98,9 +106,12 @@ class Volume:
     @property
     def journal(self) -> Place:
         """The sectors of the journal. Raises Unsupported if the file system has none."""
-        if not self._journal:
-            raise Unsupported(f"'{self._filesystem.id}' has no journal.")
-        return Place("journal", self._journal)
+        return self.aim.journal
+
+    @property
+    def superblock(self) -> Place:
+        """The superblocks that are written as the file system is used. Raises Unsupported if it has none."""
+        return self.aim.superblock
 
     def write_back(self) -> None:
         """Let the kernel write everything out as its flusher would: no file is asked for its error.
@@ -135,11 +146,63 @@ class Volume:
 
         Raises GuestError if that cannot be done.
         """
+        self.unmount()
+        if error := self.mount():
+            raise GuestError(f"'{self._filesystem.id}' could not be mounted again: {error}.")
+
+    def unmount(self) -> Outcome:
+        """End every process and unmount; return 0, which is all that umount2(2) has to say.
+
+        Raises GuestError if something is still in use.
+        """
         self._end_processes()
+        began = time.monotonic()
         self._mounts.down()
-        self._mounts.up()
-        self._witness.look()
+        self._mounted = False
+        self._witness.called(_NOBODY, "umount", {}, 0, began)
+        return 0
+
+    def mount(self) -> Outcome:
+        """Mount what was unmounted, and start a process; return 0 or the errno's name."""
+        began = time.monotonic()
+        try:
+            self._mounts.up()
+        except MountRefused as refused:
+            self._witness.called(_NOBODY, "mount", {}, refused.error, began)
+            return refused.error
+        self._mounted = True
+        self._witness.called(_NOBODY, "mount", {}, 0, began)
         self.process = self.new_process()
+        return 0
+
+    @property
+    def state(self) -> str:
+        """How /proc/mounts describes it: `rw` or `ro`, and `emergency_ro` or `shutdown` where it says so."""
+        return self._mounts.state
+
+    def fsck(self) -> str:
+        """Return what the file system's own checker, on the host, says of the disk as it is now.
+
+        `clean`, `errors`, or `needs recovery` if a journal is to be replayed first. All that it said is in
+        the case's folder. What only the guest's memory has is not on the disk: unmount before.
+        """
+        return self._readout.fsck(self._filesystem)
+
+    @contextmanager
+    def expecting_panic(self, about: str) -> Generator[list[str]]:
+        """Do what may make the guest panic: the list is then what its console says of it, else empty.
+
+        Only a panic whose line holds `about` is an answer of the kernel; any other loss of the guest stays
+        a loss.
+        """
+        said: list[str] = []
+        try:
+            yield said
+        except MachineLost:
+            if (panic := self._readout.panic(about)) is None:
+                raise
+            self._witness.write(Panicked(self._witness.now(), about, panic))
+            said.append(panic)
 
     def drop_caches(self) -> None:
         """Drop clean pages, dentries and inodes that nobody holds, as memory pressure would.
@@ -186,6 +249,11 @@ class Volume:
         if not isinstance(self._layout, Btrfs):
             raise Unsupported(f"'{self._filesystem.id}' does not count a disk's errors.")
         return self._layout.write_errors()
+
+    def must_be_up(self) -> None:
+        """Raise GuestError if it could not be mounted: what lies under the mount point is no answer."""
+        if not self._mounted:
+            raise GuestError(f"'{self._filesystem.id}' is not mounted: nothing can be read from it.")
 
     def _must_be_mounted(self) -> None:
         if self._filesystem.type == BARE:
@@ -245,6 +313,16 @@ class File:
         """Where a write to this file's bytes will go; asked before it is made."""
         return Place("data", tuple(self._volume.layout_of(self.path).data(self.path)))
 
+    @property
+    def inode_block(self) -> Place:
+        """The block of the disk that holds the file's inode, and its neighbours."""
+        return self._volume.aim.inode(self.path)
+
+    @property
+    def metadata(self) -> Place:
+        """Everything that is neither this file's data nor the journal nor a superblock."""
+        return self._volume.aim.metadata(self.path)
+
     def write_out(self) -> None:
         """Let the file's data be written, and its metadata not: what a direct read of the file asks for.
 
@@ -276,7 +354,8 @@ class File:
         return self._seen("raw", at, "NOWHERE")
 
     def exists(self) -> bool:
-        """Tell whether the name is there."""
+        """Tell whether the name is there. Raises GuestError if the volume is not mounted."""
+        self._volume.must_be_up()
         opened = self._actor.call("openat", AT_FDCWD, self.path, O_RDONLY, 0)
         if opened.ok:
             self._actor.call("close", opened.value)
@@ -316,9 +395,7 @@ class File:
 
     def inode(self) -> int:
         """Return the number of the file's inode."""
-        answer = self._actor.call("stat", self.path, Out(144))
-        answer.must(f"look at '{self.path}'")
-        return int.from_bytes(answer.out[0][8:16], "little")
+        return inode_number(self._actor, self.path)
 
     def stain(self, *, at: int) -> None:
         """Put STALE on the disk where the block at offset `at` will be written: a stranger's old bytes.
@@ -337,6 +414,7 @@ class File:
         raise GuestError(f"The block at {at} of '{self.path}' has no place on the disk yet.")
 
     def _read(self, at: int) -> str:
+        self._volume.must_be_up()
         descriptor = self._actor.call("openat", AT_FDCWD, self.path, O_RDONLY, 0)
         if not descriptor.ok:
             return descriptor.error
@@ -361,6 +439,16 @@ class Directory:
     def open(self, *, by: Process | None = None) -> OpenFile:
         """Open the directory, to call fsync or syncfs on it."""
         return (by or self._volume.process).open(self._path, O_RDONLY | O_DIRECTORY)
+
+    @property
+    def block(self) -> Place:
+        """Where the directory's names lie."""
+        return self._volume.aim.directory(self._path)
+
+    def make(self, name: str) -> Outcome:
+        """mkdir(2): a change that answers 0."""
+        path = f"{self._path}/{name}"
+        return self._volume.process.call("mkdir", {"path": path}, "mkdir", path, 0o755)
 
     def create(self, name: str) -> Outcome:
         """Create an empty file."""
