@@ -41,3 +41,12 @@ def test_disk_that_lies(volume: Volume, fault: Fault, observe: Observe) -> None:
         observe(first=opened.fsync())
         volume.write_back()
     observe(second=opened.fsync(), hot=file.hot(), cold=file.cold())
+
+
+def test_errno_of_the_disk(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """The disk says why the write failed. What of that is left when fsync answers?"""
+    file = volume.file("f").filled_with(OLD)
+    opened = file.open()
+    opened.write(NEW)
+    with fault.on(file.data):
+        observe(first=opened.fsync(), second=opened.fsync())

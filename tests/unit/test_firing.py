@@ -218,3 +218,20 @@ def test_a_disk_that_cannot_write_fires_in_its_own_requests() -> None:
 def test_a_write_that_the_disk_fails_elsewhere_is_a_stray() -> None:
     write = done("disk", "WS", 8, error="EIO")
     assert strays(DISK_WRITE, armed(DATA), [write]) == [write]
+
+
+# A SCSI disk that says why
+
+MEDIUM = replace(fault("write", "data", "ENODATA"), mechanism="scsi")
+
+
+def test_a_scsi_disk_fires_with_the_errno_of_what_it_said() -> None:
+    write = done("disk", "WS", *DATA, error="ENODATA")
+    assert fired(MEDIUM, armed(DATA), [write]) == 1
+    assert strays(MEDIUM, armed(DATA), [write]) == []
+
+
+def test_another_status_of_the_disk_is_a_stray() -> None:
+    write = done("disk", "WS", *DATA, error="EIO")
+    assert fired(MEDIUM, armed(DATA), [write]) == 0
+    assert strays(MEDIUM, armed(DATA), [write]) == [write]

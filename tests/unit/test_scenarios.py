@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from errno import errorcode
 from itertools import product
 
 import pytest
@@ -162,7 +163,8 @@ def test_every_fault_is_asked_about() -> None:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_described_in_whole(name: str) -> None:
     fault = FAULTS[name]
-    assert fault.operation in {"write", "flush", "drop", "none"}
+    assert fault.operation in {"write", "read", "flush", "drop", "none"}
     assert fault.target in {"data", "journal", "any", "flush", "nowhere"}
-    assert (fault.errno == "EIO") == (fault.operation in {"write", "flush"})
+    assert bool(fault.errno) == (fault.operation in {"write", "read", "flush"})
+    assert fault.errno == "" or fault.errno in errorcode.values()
     assert fault.models.endswith(".")

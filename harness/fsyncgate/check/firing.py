@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 from fsyncgate.history import Armed, BlockDone, Event, Healed
 from fsyncgate.model import Fault
 
+_OUTSIDE = {"blkdebug", "scsi"}
+"""Mechanisms that are the disk itself."""
+
 Window = tuple[Armed, list[BlockDone]]
 """An armed fault and the completions from then on until it was healed."""
 
@@ -76,7 +79,7 @@ def _is_firing(fault: Fault, armed: Armed, event: BlockDone) -> bool:
 
 def _source(fault: Fault) -> str:
     """Return the device at which a fault is made, and so first seen."""
-    if fault.mechanism == "blkdebug":
+    if fault.mechanism in _OUTSIDE:
         return "disk"
     return "catcher" if fault.operation == "flush" else "fault"
 

@@ -4,20 +4,20 @@ The disk's node is swapped for one that fails, and back, while the guest runs
 (docs/devel/blkdebug.rst and the QMP command `blockdev-add` in QEMU's documentation).
 """
 
+import errno
 from typing import Any
 
 from fsyncgate.errors import Unsupported
 from fsyncgate.machine.argv import DISK_ID
+from fsyncgate.machine.monitor import Monitor
 from fsyncgate.machine.snapshot import Machine
 from fsyncgate.model import Fault
 from fsyncgate.storage.disk import Disk
 from fsyncgate.storage.place import Place
 
 _BROKEN = "broken"
-_DEVICE = f"/machine/peripheral/{DISK_ID}"
 _STEP = 8
 """Sectors from rule to rule: a rule hits every request that covers its sector, and none is below a page."""
-_EIO = 5
 
 
 class Blkdebug:
@@ -26,17 +26,29 @@ class Blkdebug:
     def __init__(self, machine: Machine) -> None:
         """Use the machine's disk as it is."""
         self.layers = Disk(machine.guest.root)
-        self._monitor = machine.qemu.monitor
-        blocks = self._monitor.execute("query-block")
-        self._good: str = next(
-            block["inserted"]["node-name"]
-            for block in blocks
-            if str(block.get("qdev", "")).startswith(_DEVICE)
-        )
+        self._swap = NodeSwap(machine.qemu.monitor, DISK_ID, node_of(machine.qemu.monitor, DISK_ID))
 
     def arm(self, fault: Fault, place: Place) -> None:
         """Swap the disk for one that fails as the fault says. Raises Unsupported if it cannot."""
-        rules = _rules(fault, place)
+        self._swap.break_as(fault, place)
+
+    def heal(self) -> None:
+        """Swap the good disk back."""
+        self._swap.mend()
+
+
+class NodeSwap:
+    """QEMU's node behind a disk, which can be swapped for one that fails."""
+
+    def __init__(self, monitor: Monitor, device: str, good: str) -> None:
+        """Stand behind the device of that id, whose node is `good`."""
+        self._monitor = monitor
+        self._device = path_of(device)
+        self._good = good
+
+    def break_as(self, fault: Fault, place: Place) -> None:
+        """Swap the node for one that fails as the fault says. Raises Unsupported if blkdebug cannot."""
+        rules = failing(fault, place)
         if not rules:
             raise Unsupported(f"blkdebug cannot make '{fault.id}' ({fault.operation} of {fault.target}).")
         self._monitor.execute(
@@ -44,25 +56,43 @@ class Blkdebug:
         )
         self._put(_BROKEN)
 
-    def heal(self) -> None:
-        """Swap the good disk back."""
+    def mend(self) -> None:
+        """Swap the good node back."""
         self._put(self._good)
         self._monitor.execute("blockdev-del", node_name=_BROKEN)
 
     def _put(self, node: str) -> None:
-        self._monitor.execute("qom-set", path=_DEVICE, property="drive", value=node)
+        self._monitor.execute("qom-set", path=self._device, property="drive", value=node)
 
 
-def _rules(fault: Fault, place: Place) -> list[dict[str, Any]]:
-    """Return blkdebug's rules; without a sector a rule hits every request of its kind."""
-    always: dict[str, Any] = {"event": "none", "errno": _EIO, "once": False}
+def path_of(device: str) -> str:
+    """Return where QEMU's object tree has the device of that id."""
+    return f"/machine/peripheral/{device}"
+
+
+def node_of(monitor: Monitor, device: str) -> str:
+    """Return the name of the node behind a disk."""
+    return next(
+        str(block["inserted"]["node-name"])
+        for block in monitor.execute("query-block")
+        if str(block.get("qdev", "")).startswith(path_of(device))
+    )
+
+
+def failing(fault: Fault, place: Place) -> list[dict[str, Any]]:
+    """Return blkdebug's rules; without a sector a rule hits every request of its kind.
+
+    Empty if blkdebug cannot make such a fault.
+    """
+    number = getattr(errno, fault.errno or "EIO")
+    always: dict[str, Any] = {"event": "none", "errno": number, "once": False}
     match fault.operation, fault.target:
         case "flush", _:
             return [always | {"iotype": "flush"}]
         case "write", "any":
             return [always | {"iotype": "write"}, always | {"iotype": "flush"}]
-        case "write", _:
+        case "write" | "read" as kind, _:
             sectors = (at for start, count in place.sectors for at in range(start, start + count, _STEP))
-            return [always | {"iotype": "write", "sector": sector} for sector in sectors]
+            return [always | {"iotype": kind, "sector": sector} for sector in sectors]
         case _:
             return []

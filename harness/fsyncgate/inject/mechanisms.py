@@ -5,6 +5,11 @@ from collections.abc import Callable, Mapping
 from fsyncgate.inject.blkdebug import Blkdebug
 from fsyncgate.inject.control import Mechanism
 from fsyncgate.inject.dm import DeviceMapper
+from fsyncgate.inject.scsi import ScsiDisk
 from fsyncgate.machine.snapshot import Machine
 
-MECHANISMS: Mapping[str, Callable[[Machine], Mechanism]] = {"dm": DeviceMapper, "blkdebug": Blkdebug}
+MECHANISMS: Mapping[str, Callable[[Machine], Mechanism]] = {
+    "dm": DeviceMapper,
+    "blkdebug": Blkdebug,
+    "scsi": ScsiDisk,
+}

@@ -45,9 +45,12 @@ class Layers(Protocol):
 class Disk:
     """The disk with nothing upon it: its own layers, for faults that are made outside of the guest."""
 
-    def __init__(self, actor: Actor) -> None:
-        """Find it by its serial: names shuffle between boots. Raises GuestError without it."""
-        name = _name(actor, DISK_SERIAL)
+    def __init__(self, actor: Actor, name: str = "") -> None:
+        """Find it by its serial, as names shuffle between boots, or take the disk of that name.
+
+        Raises GuestError without it.
+        """
+        name = name or _name(actor, DISK_SERIAL)
         self.second_path = f"/dev/{_name(actor, SECOND_SERIAL)}"
         self.disk_path = self.volume_path = f"/dev/{name}"
         self.number = read_file(actor, f"/sys/block/{name}/dev").strip()
