@@ -73,10 +73,9 @@ def test_io_uring_that_is_switched_off_is_unknown_with_the_reason(host: Host) ->
     assert "io_uring_disabled" in result["reason"]
 
 
-def test_the_flusher_meets_the_error_and_fsync_is_told_later(host: Host) -> None:
-    status, command = host.qualify(
-        "--kernel", OTHER, "--fs", "ext4-ordered", "--scenario", "background_writeback", "--out", "run"
-    )
+def test_the_flusher_and_the_watcher_meet_the_error_before_and_after_fsync(host: Host) -> None:
+    asked = ("--scenario", "background_writeback", "--scenario", "watched_journal_error")
+    status, command = host.qualify("--kernel", OTHER, "--fs", "ext4-ordered", *asked, "--out", "run")
     assert status == 0, command.out
     for kernel in (KERNEL, OTHER):
         seen = list(
@@ -88,3 +87,6 @@ def test_the_flusher_meets_the_error_and_fsync_is_told_later(host: Host) -> None
         writer = next(event for event in seen if event["event"] == "inode-written" and event["pages"])
         assert writer["task"].startswith("kworker/")
         assert [seen[number]["result"] for number in calls] == ["EIO", 0, "EIO"]
+        watched = f"linux-{kernel}/ext4-ordered/journal-eio/reporting/watched_journal_error"
+        told = [event for event in events(host, "run", watched) if event.get("call") == "fanotify read"]
+        assert [event["arguments"]["told"] for event in told] == [[], ["EIO: the file system"]]

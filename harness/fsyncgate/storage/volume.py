@@ -11,6 +11,7 @@ from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR, O_WRONLY
 from fsyncgate.guest.process import OpenFile, Process
+from fsyncgate.guest.watch import Watch
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import ContentSeen, Outcome, PageSeen, Panicked
 from fsyncgate.machine.readout import Readout
@@ -122,6 +123,11 @@ class Volume:
         for _ in range(2):
             self._actor.call("sync")
         self._witness.look()
+
+    def watched(self) -> Watch:
+        """Let a process of its own watch the file system for errors (fanotify). Raises Unsupported."""
+        self._must_be_mounted()
+        return Watch(self.new_process(), MOUNT)
 
     def impatient_flusher(self) -> Flusher:
         """Let the kernel write by itself from now on, when a page has been dirty for a moment."""
