@@ -1,6 +1,6 @@
 # make qualify   what fsync does on real kernels, as a table; sets everything up first
 # make setup     the set-up alone; the command is then .venv/bin/fsyncgate
-# make test      lint, types, unit tests and tests in virtual machines
+# make test      lint, types, unit tests, tests in virtual machines and of the report in a browser
 # make bench     how long things take, and where the time goes
 #
 # FSYNCGATE_CACHE says where kernels and machines are kept (default: the XDG cache, ~/.cache/fsyncgate).
@@ -19,7 +19,10 @@ SOURCES := harness tests scenarios
 PACKAGES := qemu-system-x86 e2fsprogs xfsprogs btrfs-progs f2fs-tools kmod cpio gcc libc6-dev make python3-venv \
 	debian-archive-keyring
 
-.PHONY: help setup packages qualify test lint unit vm bench clean
+# Chromium, with its driver, reads the HTML report in the tests.
+BROWSER := chromium chromium-driver
+
+.PHONY: help setup packages browser qualify test lint unit vm page bench clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -29,7 +32,7 @@ setup: $(VENV)/.user
 qualify: $(VENV)/.user
 	@$(BIN)/fsyncgate qualify
 
-test: lint unit vm
+test: lint unit vm page
 
 lint: $(VENV)/.developer
 	$(BIN)/ruff check $(SOURCES)
@@ -43,6 +46,9 @@ unit: $(VENV)/.developer
 vm: $(VENV)/.developer
 	$(BIN)/pytest tests/vm --vm
 
+page: $(VENV)/.developer | browser
+	$(BIN)/pytest tests/page --vm
+
 bench: $(VENV)/.user
 	$(BIN)/python tests/bench.py
 
@@ -50,8 +56,10 @@ clean:
 	rm -rf $(VENV) build results .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Installs what is missing, and asks for nothing if nothing is.
-packages:
-	@missing=$$(for package in $(PACKAGES); do \
+packages: wanted = $(PACKAGES)
+browser: wanted = $(BROWSER)
+packages browser:
+	@missing=$$(for package in $(wanted); do \
 		dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; \
 	done); \
 	if [ -n "$$missing" ]; then \

@@ -13,6 +13,7 @@ from fsyncgate.controller import Controller
 from fsyncgate.display import Display
 from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
 from fsyncgate.guest.channel import PATIENCE
+from fsyncgate.history import writing
 from fsyncgate.kernels.catalogue import Spec, choose, flavours
 from fsyncgate.kernels.command import kernels
 from fsyncgate.ledger import default_folder, status
@@ -200,6 +201,32 @@ def diff(a: Path, b: Path, kernel: tuple[str, ...]) -> None:
     else:
         click.echo(differing.text(found, names))
     sys.exit(1 if found.changes else 0)
+
+
+@cli.command()
+@click.argument("run", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--compare", is_flag=True, help="Show two runs beside each other.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The page; by default RUN/report.html.",
+)
+def report(run: tuple[Path, ...], *, compare: bool, out: Path | None) -> None:
+    """Write a stored run as one HTML page that needs no network."""
+    from fsyncgate.report.html import write
+
+    if len(run) != 1 + compare:
+        raise UsageError(
+            "A report is made of one run, and with '--compare' of two.",
+            hint="say 'fsyncgate report RUN', or 'fsyncgate report --compare RUN RUN'.",
+        )
+    stores = [(folder.name if compare else "", Store.open(folder)) for folder in run]
+    target = out or run[-1] / "report.html"
+    with writing(target):
+        write(stores, catalogue.all_scenarios(), catalogue.faults(), target)
+    click.echo(f"The report is '{target}'.")
 
 
 @cli.command()
