@@ -72,6 +72,32 @@ class BlockDone(msgspec.Struct, frozen=True, tag_field="event", tag="block"):
     """The errno's name, empty if the request succeeded."""
 
 
+class BlockQueued(msgspec.Struct, frozen=True, tag_field="event", tag="queued"):
+    """A request came to a device (tracepoint block:block_bio_queue); told where a fault lets it wait."""
+
+    at: float
+    clock: float
+    device: str
+    rwbs: str
+    sector: int
+    sectors: int
+
+
+class LetGo(msgspec.Struct, frozen=True, tag_field="event", tag="let-go"):
+    """Until here every request to the place had to wait; the healing lets them go."""
+
+    at: float
+    fault: str
+
+
+class AtRest(msgspec.Struct, frozen=True, tag_field="event", tag="at-rest"):
+    """Nobody in the guest could go on by itself: no task could run, and the disk had answered everything."""
+
+    at: float
+    disk: str
+    """The disk's counters, /sys/block/<disk>/stat: the same before and after, with no request in flight."""
+
+
 class ErrorRecorded(msgspec.Struct, frozen=True, tag_field="event", tag="error-recorded"):
     """The kernel noted a writeback error in an inode (tracepoint filemap:filemap_set_wb_err)."""
 
@@ -173,8 +199,9 @@ class Ended(msgspec.Struct, frozen=True, tag_field="event", tag="ended"):
 
 
 Event = (
-    Began | Called | Armed | Healed | BlockDone | ErrorRecorded | ErrorReported | WritebackBegan
-    | InodeWritten | PageSeen | ContentSeen | Observed | ConsoleSaid | Panicked | TraceLost | Ended
+    Began | Called | Armed | Healed | BlockDone | BlockQueued | LetGo | AtRest | ErrorRecorded | ErrorReported
+    | WritebackBegan | InodeWritten | PageSeen | ContentSeen | Observed | ConsoleSaid | Panicked | TraceLost
+    | Ended
 )  # fmt: skip
 
 

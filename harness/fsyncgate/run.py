@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fsyncgate.check.judge import judge
+from fsyncgate.check.waiting import makes_wait
 from fsyncgate.errors import FsyncgateError, MachineLost
 from fsyncgate.guest.actor import Guest
 from fsyncgate.guest.pages import Cached
@@ -86,6 +87,8 @@ class Run:
             layers = mechanism.layers
             self._write(Began(0.0, self.case.id, self._kernel, layers.targets))
             tracer = Tracer(actor, Parser(lambda: layers.devices, Cached()))
+            if makes_wait(self._fault):
+                tracer.watch_queue()
             witness = Witness(self._recorder, tracer)
             mounts = Mounts(actor, layers, self._filesystem, self._base)
             readout = Readout(machine.qemu, image.disks[0], self._folder)

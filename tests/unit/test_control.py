@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fsyncgate.errors import UsageError
+from fsyncgate.errors import GuestError, UsageError
 from fsyncgate.guest.tracing import KernelEvent, Tracer
 from fsyncgate.guest.witness import Witness
-from fsyncgate.history import Armed, BlockDone, Event, Healed, Recorder, read
+from fsyncgate.history import Armed, BlockDone, BlockQueued, Event, Healed, LetGo, Recorder, read
+from fsyncgate.inject import control
 from fsyncgate.inject.control import FaultControl
 from fsyncgate.model import Fault, Persistence
 from fsyncgate.storage.disk import Layers
@@ -160,3 +161,46 @@ def test_a_fault_is_made_for_one_kind_of_place(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="The fault 'data-eio' hits 'data', not 'journal'"):
             made.fault.arm(Place("journal", ()))
         assert (made.mechanism.done, made.story) == ([], [])
+
+
+# Faults that let requests wait
+
+HANG = replace(FAULT, id="data-hang", operation="hang", errno="")
+QUEUED = BlockQueued(0.0, 3.25, "fault", "WS", 266240, 8)
+
+
+@contextmanager
+def hanging(folder: Path, persistence: Persistence) -> Generator[Bench]:
+    made = Bench(folder / "history.jsonl", replace(HANG, persistence=persistence))
+    yield made
+    made.recorder.close()
+
+
+def test_what_waited_is_told_apart_from_what_was_let_go(tmp_path: Path) -> None:
+    with hanging(tmp_path, Persistence.UNTIL_HEALED) as made:
+        made.mechanism.meanwhile = [GOOD]
+        with made.fault.on(DATA):
+            made.happens(QUEUED)
+            made.fault.met()
+            assert made.fault.fired == 1
+        armed, healed = replace(ARMED, fault="data-hang"), replace(HEALED, fault="data-hang")
+        assert made.story == [armed, QUEUED, LetGo(0.0, "data-hang"), GOOD, healed]
+
+
+def test_who_hangs_for_ever_is_never_let_go(tmp_path: Path) -> None:
+    with hanging(tmp_path, Persistence.FOR_EVER) as made:
+        with made.fault.on(DATA):
+            made.happens(QUEUED)
+        made.witness.look()
+        assert (made.mechanism.done, made.fault.fired) == (["arm data-hang at data"], 1)
+        assert made.story == [replace(ARMED, fault="data-hang"), QUEUED]
+
+
+def test_to_wait_for_a_request_that_never_comes_ends_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "PATIENCE", 0.0)
+    with hanging(tmp_path, Persistence.UNTIL_HEALED) as made:
+        made.fault.arm(DATA)
+        with pytest.raises(GuestError, match="Nothing met the fault 'data-hang'"):
+            made.fault.met()

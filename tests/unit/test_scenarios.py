@@ -163,7 +163,7 @@ def test_every_fault_is_asked_about() -> None:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_described_in_whole(name: str) -> None:
     fault = FAULTS[name]
-    assert fault.operation in {"write", "read", "flush", "drop", "none"}
+    assert fault.operation in {"write", "read", "flush", "drop", "hang", "slow", "none"}
     assert fault.target in {"data", "journal", "any", "flush", "nowhere"}
     assert bool(fault.errno) == (fault.operation in {"write", "read", "flush"})
     assert fault.errno == "" or fault.errno in errorcode.values()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsyncgate.storage.table import Range, Segment, carved, failing, flaky, linear, without
+from fsyncgate.storage.table import Range, Segment, carved, failing, flaky, linear, waiting, without
 
 SECTORS = 1000
 DISK = "254:0"
@@ -106,3 +106,11 @@ def test_without_takes_out_the_holes_and_nothing_else(
         pieces.append((position + gap, length))
         position += gap + length
     assert sectors_of(without(pieces, holes)) == sectors_of(pieces) - sectors_of(holes)
+
+
+def test_requests_to_a_place_wait_and_flushes_as_long_as_told() -> None:
+    assert waiting(DISK, 32, [(8, 8)], 3_600_000, flush=0) == [
+        Segment(0, 8, "linear", "254:0 0"),
+        Segment(8, 8, "delay", "254:0 8 3600000 254:0 8 3600000 254:0 8 0"),
+        Segment(16, 16, "linear", "254:0 16"),
+    ]

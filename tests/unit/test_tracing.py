@@ -10,6 +10,7 @@ from fsyncgate.guest.pages import Cached
 from fsyncgate.guest.tracing import KernelEvent, Parser, Tracer
 from fsyncgate.history import (
     BlockDone,
+    BlockQueued,
     ErrorRecorded,
     ErrorReported,
     InodeWritten,
@@ -28,6 +29,25 @@ def events(*lines: str, cached: Cached | None = None) -> list[KernelEvent]:
 def event(line: str) -> KernelEvent:
     (found,) = events(line)
     return found
+
+
+# Requests that come
+
+
+def test_a_request_that_comes_to_the_fault() -> None:
+    assert event(
+        "            init-94      [000] .....     5.993911: block_bio_queue: 253,0 WS 266240 + 16 [init]"
+    ) == BlockQueued(at=1.5, clock=5.993911, device="fault", rwbs="WS", sector=266240, sectors=16)
+
+
+def test_a_flush_that_comes_is_nowhere() -> None:
+    found = event("  kworker/0:1-11 [000] ..... 5.1: block_bio_queue: 253,0 FWFSM 524376 + 0 [kworker/0:1]")
+    assert isinstance(found, BlockQueued)
+    assert (found.rwbs, found.sector, found.sectors) == ("FWFSM", 0, 0)
+
+
+def test_requests_that_come_elsewhere_are_left_out() -> None:
+    assert events("  init-94  [000] .....  5.9: block_bio_queue: 253,1 WS 266240 + 8 [init]") == []
 
 
 # Requests that ended

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 
-from fsyncgate.history import Armed, BlockDone, Event, Healed
+from fsyncgate.check.waiting import Traced, makes_wait, overlaps, waited
+from fsyncgate.history import Armed, BlockDone, BlockQueued, Event, Healed, LetGo
 from fsyncgate.model import Fault
 
 _OUTSIDE = {"blkdebug", "scsi"}
 """Mechanisms that are the disk itself."""
 
-Window = tuple[Armed, list[BlockDone]]
-"""An armed fault and the completions from then on until it was healed."""
+Window = tuple[Armed, list[Traced]]
+"""An armed fault and what was traced from then on until it was healed."""
 
 
 def windows(events: Iterable[Event]) -> tuple[list[Window], list[BlockDone]]:
-    """Return each armed window with its completions, and the completions outside of all."""
+    """Return each armed window with what was traced in it, and the completions outside of all."""
     found: list[Window] = []
-    outside: list[BlockDone] = []
-    current: list[BlockDone] = outside
+    outside: list[Traced] = []
+    current = outside
     for event in events:
         match event:
             case Armed():
@@ -24,27 +25,34 @@ def windows(events: Iterable[Event]) -> tuple[list[Window], list[BlockDone]]:
                 found.append((event, current))
             case Healed():
                 current = outside
-            case BlockDone():
+            case BlockDone() | BlockQueued() | LetGo():
                 current.append(event)
             case _:
                 pass
-    return found, outside
+    return found, ends(outside)
 
 
-def fired(fault: Fault, armed: Armed, done: Sequence[BlockDone]) -> int:
-    """Return how often the fault fired among the completions of its window."""
+def ends(traced: Iterable[Traced]) -> list[BlockDone]:
+    """Return the completions alone."""
+    return [event for event in traced if isinstance(event, BlockDone)]
+
+
+def fired(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> int:
+    """Return how often the fault fired in its window."""
+    if makes_wait(fault):
+        return waited(fault, armed, traced)
     if fault.operation == "drop":
-        return len(_dropped(armed, done))
-    return sum(_is_firing(fault, armed, event) for event in done)
+        return len(_dropped(armed, ends(traced)))
+    return sum(_is_firing(fault, armed, event) for event in ends(traced))
 
 
-def strays(fault: Fault, armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:
+def strays(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> list[BlockDone]:
     """Return the errors in a window that the fault does not account for.
 
     An error that a lower device reported travels up: on `volume` and `fault` it is no second one. An errno
     that is not the fault's came from elsewhere.
     """
-    failed = [event for event in done if event.error]
+    failed = [event for event in ends(traced) if event.error]
     return [
         event
         for event, before in zip(failed, [None, *failed], strict=False)
@@ -90,7 +98,7 @@ def _is_hit(fault: Fault, armed: Armed, event: BlockDone) -> bool:
         return event.rwbs.startswith("F") or event.device == "catcher"
     if fault.target == "any":
         return "W" in event.rwbs or "F" in event.rwbs
-    return _overlaps(event, armed.sectors)
+    return overlaps(event, armed.sectors)
 
 
 def _dropped(armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:
@@ -100,11 +108,5 @@ def _dropped(armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:
     return [
         event
         for event in writes
-        if event.device == "fault" and _overlaps(event, armed.sectors) and not _overlaps(event, below)
+        if event.device == "fault" and overlaps(event, armed.sectors) and not overlaps(event, below)
     ]
-
-
-def _overlaps(event: BlockDone, ranges: Iterable[tuple[int, int]]) -> bool:
-    return any(
-        event.sector < start + count and start < event.sector + event.sectors for start, count in ranges
-    )

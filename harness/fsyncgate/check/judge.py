@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fsyncgate.check.firing import fired, strays, windows
+from fsyncgate.check.waiting import makes_wait, too_soon
 from fsyncgate.history import Began, BlockDone, ConsoleSaid, Ended, Event, Observed, Panicked, TraceLost
 from fsyncgate.kernels.versions import matches
 from fsyncgate.machine.console import FATAL
@@ -104,13 +105,15 @@ def _firing(events: Sequence[Event], fault: Fault) -> str:
         if stray := strays(fault, armed, done):
             error = stray[0]
             return f"a request failed outside of the fault: {_request(error)} of '{error.device}'"
+        if makes_wait(fault) and (early := too_soon(fault, armed, done)):
+            return f"a request was answered that should have waited: {_request(early[0])}"
         if not fired(fault, armed, done):
             return "the fault never fired"
     return ""
 
 
 def _request(event: BlockDone) -> str:
-    return f"{event.error}, {event.rwbs} at sector {event.sector}"
+    return f"{event.error or 'no error'}, {event.rwbs} at sector {event.sector}"
 
 
 def _unexplained(rows: list[Expectation], observed: dict[str, Any]) -> str:

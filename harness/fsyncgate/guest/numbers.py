@@ -167,6 +167,7 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
         "prlimit64": 302,
         "sched_yield": 24,
         "sched_setaffinity": 203,
+        "sched_setscheduler": 144,
         "prctl": 157,
         "seccomp": 317,
         "unshare": 272,

@@ -10,21 +10,25 @@ from dataclasses import dataclass
 from errno import errorcode
 
 from fsyncgate.data import BLOCK, name
+from fsyncgate.errors import GuestError
 from fsyncgate.guest import uring
 from fsyncgate.guest.actor import Actor, Pending
-from fsyncgate.guest.arguments import Out
+from fsyncgate.guest.arguments import Argument, Out
 from fsyncgate.guest.constants import (
     AT_FDCWD,
+    MADV_RANDOM,
     MAP_SHARED,
     MS_ASYNC,
     MS_SYNC,
     O_RDWR,
     PROT_READ,
     PROT_WRITE,
+    SIGKILL,
     SYNC_FILE_RANGE_WAIT_AFTER,
     SYNC_FILE_RANGE_WAIT_BEFORE,
     SYNC_FILE_RANGE_WRITE,
 )
+from fsyncgate.guest.files import read_file
 from fsyncgate.guest.passing import receive, send
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Outcome
@@ -61,6 +65,29 @@ class Process:
     def sync(self) -> Outcome:
         """sync(2), which has nothing to say."""
         return self.call("sync", {}, "sync")
+
+    def sync_in_background(self) -> "Background":
+        """Start a sync(2) and return at once."""
+        return self.start("sync", {}, "sync")
+
+    def kill(self) -> str:
+        """Send SIGKILL and do not wait for the end; return the state that the process is in then.
+
+        `D`: it sleeps and was not woken, so it cannot be killed (/proc/PID/stat). `gone`: it is no more.
+        """
+        root, began = self.actor.guest.root, time.monotonic()
+        root.call("kill", self.actor.pid, SIGKILL).must(f"kill process {self.name}")
+        try:
+            state = read_file(root, f"/proc/{self.actor.pid}/stat").rpartition(") ")[2][:1]
+        except GuestError:
+            state = "gone"
+        self.witness.called(self.name, "kill", {"signal": "SIGKILL", "state": state}, 0, began)
+        return state
+
+    def start(self, what: str, arguments: dict[str, object], call: str, *values: Argument) -> "Background":
+        """Start a system call and return at once; it is written down as `what` when its result is asked."""
+        began = time.monotonic()
+        return Background(self, what, arguments, self.actor.submit(call, *values), began)
 
     def call(self, what: str, arguments: dict[str, object], call: str, *values: int | bytes | str) -> Outcome:
         """Make one system call and write it down as `what` with `arguments`."""
@@ -142,8 +169,21 @@ class OpenFile:
 
     def fsync_in_background(self) -> "Background":
         """Start an fsync and return at once: it may hang."""
-        began = time.monotonic()
-        return Background(self, "fsync", self.process.actor.submit("fsync", self.descriptor), began)
+        return self._started("fsync")
+
+    def syncfs_in_background(self) -> "Background":
+        """Start a syncfs and return at once."""
+        return self._started("syncfs")
+
+    def write_in_background(self, data: bytes, *, at: int = 0) -> "Background":
+        """Start to write `data` at the byte offset `at` and return at once."""
+        named: dict[str, object] = {"file": self.path, "data": name(data), "at": at, "bytes": len(data)}
+        return self.process.start("write", named, "pwrite64", self.descriptor, data, len(data), at)
+
+    def read_in_background(self, *, at: int = 0, size: int = BLOCK) -> "Background":
+        """Start to read `size` bytes at offset `at` and return at once; the result is their number."""
+        named: dict[str, object] = {"file": self.path, "at": at}
+        return self.process.start("read", named, "pread64", self.descriptor, Out(size), size, at)
 
     def dup(self) -> "OpenFile":
         """Return a second descriptor of the same open file, in the same process."""
@@ -177,6 +217,9 @@ class OpenFile:
         named: dict[str, object] = {"file": self.path, "fd": self.descriptor}
         return self.process.call(what, named, "sync_file_range", self.descriptor, 0, 0, flags)
 
+    def _started(self, call: str) -> "Background":
+        return self.process.start(call, {"file": self.path, "fd": self.descriptor}, call, self.descriptor)
+
     def _plain(self, call: str) -> Outcome:
         return self.process.call(call, {"file": self.path, "fd": self.descriptor}, call, self.descriptor)
 
@@ -189,9 +232,19 @@ class Mapping:
     address: int
     size: int
 
-    def store(self, data: bytes) -> None:
-        """Change the bytes in memory; nobody else is told."""
-        self.file.process.actor.write_memory(self.address, data)
+    def store(self, data: bytes, *, at: int = 0) -> None:
+        """Change the bytes from the offset `at` on in memory; nobody else is told."""
+        self.file.process.actor.write_memory(self.address + at, data)
+
+    def read(self, *, at: int = 0) -> str:
+        """Look at the block at offset `at` in memory; return its name."""
+        return name(self.file.process.actor.read_memory(self.address + at, BLOCK))
+
+    def without_readahead(self) -> "Mapping":
+        """Let a look at one block read that block alone (madvise with MADV_RANDOM)."""
+        named: dict[str, object] = {"file": self.file.path, "bytes": self.size}
+        self.file.process.call("madvise RANDOM", named, "madvise", self.address, self.size, MADV_RANDOM)
+        return self
 
     def msync(self) -> Outcome:
         """msync(2) with MS_SYNC."""
@@ -210,8 +263,9 @@ class Mapping:
 class Background:
     """A call that was started and may not have returned."""
 
-    file: OpenFile
+    process: Process
     name: str
+    arguments: dict[str, object]
     pending: Pending
     began: float
 
@@ -223,6 +277,5 @@ class Background:
         """Wait for the call and write it down."""
         answer = self.pending.wait()
         result = answer.error or answer.value
-        arguments: dict[str, object] = {"file": self.file.path, "fd": self.file.descriptor}
-        self.file.process.witness.called(self.file.process.name, self.name, arguments, result, self.began)
+        self.process.witness.called(self.process.name, self.name, self.arguments, result, self.began)
         return result

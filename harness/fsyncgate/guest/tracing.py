@@ -15,6 +15,7 @@ from fsyncgate.guest.files import write_file
 from fsyncgate.guest.pages import Cached
 from fsyncgate.history import (
     BlockDone,
+    BlockQueued,
     ErrorRecorded,
     ErrorReported,
     InodeWritten,
@@ -27,6 +28,10 @@ BLOCK = ("block/block_bio_complete", "block/block_rq_complete")
 """The first tells of device-mapper's devices, the second of the disk: each end is traced once, by whoever
 has made requests of it (blk_update_request() in block/blk-mq.c clears BIO_TRACE_COMPLETION).
 """
+QUEUED = "block/block_bio_queue"
+"""Where a request begins to wait; switched on only for faults that make requests wait."""
+WAITED_AT = "fault"
+"""The role of the device at which it is told: requests pass it on their way to the disk."""
 ERRSEQ = ("filemap/filemap_set_wb_err", "filemap/file_check_and_advance_wb_err")
 """These came with errseq_t in v4.13; before it there is nothing to read."""
 CACHE = ("filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from_page_cache")
@@ -34,13 +39,16 @@ CACHE = ("filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from
 WRITEBACK = ("writeback/writeback_start", "writeback/writeback_single_inode")
 """What flushers do; switched on by the scenario that asks for it."""
 
-KernelEvent = BlockDone | ErrorRecorded | ErrorReported | InodeWritten | TraceLost | WritebackBegan
+KernelEvent = (
+    BlockDone | BlockQueued | ErrorRecorded | ErrorReported | InodeWritten | TraceLost | WritebackBegan
+)
 
 _TASK = re.compile(r"\s*(?P<task>.+)-\d+\s+\[")
 _LINE = re.compile(r"\s(?P<clock>\d+\.\d+): (?P<name>\w+): (?P<rest>.*)$")
 _BLOCK = re.compile(
     r"(?P<device>\d+,\d+) (?P<rwbs>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) (?:\S+ )?\[(?P<error>-?\d+)\]"
 )
+_QUEUED = re.compile(r"(?P<device>\d+,\d+) (?P<rwbs>\w+) (?P<sector>\d+) \+ (?P<sectors>\d+) ")
 _SET = re.compile(r"dev=\S+ ino=0x(?P<inode>[0-9a-f]+) errseq=0x(?P<errseq>[0-9a-f]+)")
 _ADVANCE = re.compile(
     r"file=(?P<file>\S+) dev=\S+ ino=0x(?P<inode>[0-9a-f]+) old=0x(?P<old>[0-9a-f]+) new=0x(?P<new>[0-9a-f]+)"
@@ -78,6 +86,8 @@ class Parser:
         match match["name"]:
             case "block_bio_complete" | "block_rq_complete" if found := _BLOCK.match(rest):
                 return self._block(found, at, clock)
+            case "block_bio_queue" if found := _QUEUED.match(rest):
+                return self._queued(found, at, clock)
             case "filemap_set_wb_err" if found := _SET.match(rest):
                 return ErrorRecorded(at, clock, int(found["inode"], 16), int(found["errseq"], 16))
             case "file_check_and_advance_wb_err" if found := _ADVANCE.match(rest):
@@ -104,10 +114,18 @@ class Parser:
             return None
         number = -int(found["error"])
         error = errno.errorcode.get(number, str(number)) if number else ""
-        sectors = int(found["sectors"])
-        # A flush has no sector; a disk's own request says so with the highest number there is.
-        sector = int(found["sector"]) if sectors else 0
-        return BlockDone(at, clock, device, found["rwbs"], sector, sectors, error)
+        return BlockDone(at, clock, device, found["rwbs"], *_extent(found), error)
+
+    def _queued(self, found: re.Match[str], at: float, clock: float) -> BlockQueued | None:
+        if self.devices().get(found["device"]) != WAITED_AT:
+            return None
+        return BlockQueued(at, clock, WAITED_AT, found["rwbs"], *_extent(found))
+
+
+def _extent(found: re.Match[str]) -> tuple[int, int]:
+    """Return sector and length; a flush has no sector, and a disk's own says so with the highest number."""
+    sectors = int(found["sectors"])
+    return (int(found["sector"]) if sectors else 0), sectors
 
 
 def _task(line: str) -> str:
@@ -131,6 +149,10 @@ class Tracer:
         opened = actor.call("openat", AT_FDCWD, f"{TRACEFS}/trace_pipe", O_RDONLY | O_NONBLOCK, 0)
         self._pipe = opened.must("open trace_pipe")
         self._rest = ""
+
+    def watch_queue(self) -> None:
+        """From now on tell of requests that come to the fault as well."""
+        write_file(self._actor, f"{TRACEFS}/events/{QUEUED}/enable", "1")
 
     def drain(self, at: float) -> list[KernelEvent]:
         """Return what the kernel recorded since the last call."""

@@ -1,17 +1,22 @@
 """The fault of a case, as a scenario holds it: armed at a place, healed, and how often it fired."""
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
 from fsyncgate.check.firing import fired
-from fsyncgate.errors import MachineLost, UsageError
+from fsyncgate.check.waiting import Traced, makes_wait
+from fsyncgate.errors import GuestError, MachineLost, UsageError
 from fsyncgate.guest.tracing import KernelEvent
 from fsyncgate.guest.witness import Witness
-from fsyncgate.history import Armed, BlockDone, Healed
+from fsyncgate.history import Armed, BlockDone, BlockQueued, Healed, LetGo
 from fsyncgate.model import Fault, Persistence
 from fsyncgate.storage.disk import Layers
 from fsyncgate.storage.place import Place
+
+PATIENCE = 30.0
+"""Seconds to wait for a request to come."""
 
 
 class Mechanism(Protocol):
@@ -40,7 +45,7 @@ class FaultControl:
         self._mechanism = mechanism
         self._witness = witness
         self._armed: Armed | None = None
-        self._seen: list[BlockDone] = []
+        self._seen: list[Traced] = []
         witness.listeners.append(self._looked)
 
     @contextmanager
@@ -75,9 +80,18 @@ class FaultControl:
         if armed is None:
             return
         self._witness.look()
+        if makes_wait(self.fault):
+            self._witness.write(LetGo(self._witness.now(), armed.fault))
         self._mechanism.heal()
         self._witness.look()  # what failed while the disk was being healed is the fault's as well
         self._witness.write(Healed(self._witness.now(), armed.fault))
+
+    def met(self) -> None:
+        """Wait until the fault has fired: for one that hangs, until a request waits. Raises GuestError."""
+        deadline = time.monotonic() + PATIENCE
+        while not self.fired:
+            if time.monotonic() > deadline:
+                raise GuestError(f"Nothing met the fault '{self.fault.id}' within {PATIENCE:.0f} s.")
 
     @property
     def fired(self) -> int:
@@ -91,6 +105,6 @@ class FaultControl:
         """Heal what lasts `once` when it has fired."""
         if self._armed is None:
             return
-        self._seen += [event for event in events if isinstance(event, BlockDone)]
+        self._seen += [event for event in events if isinstance(event, BlockDone | BlockQueued)]
         if self.fault.persistence is Persistence.ONCE and fired(self.fault, self._armed, self._seen):
             self.heal()

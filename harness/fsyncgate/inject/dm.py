@@ -1,4 +1,4 @@
-"""Faults by device-mapper, in the guest: `error`, and `flakey` with error_writes or drop_writes."""
+"""Faults by device-mapper, in the guest: `error`, `delay`, and `flakey` with error_writes or drop_writes."""
 
 from fsyncgate.errors import Unsupported
 from fsyncgate.machine.snapshot import Machine
@@ -6,7 +6,7 @@ from fsyncgate.model import Fault
 from fsyncgate.storage.disk import SECTORS, UNUSED
 from fsyncgate.storage.place import Place
 from fsyncgate.storage.stack import Stack
-from fsyncgate.storage.table import Segment, carved, failing, flaky
+from fsyncgate.storage.table import HANG_MS, SLOW_MS, Segment, carved, failing, flaky, waiting
 
 CATCHER = "catcher"
 """The device that stands behind the volume's unused sectors and fails the flushes it is handed."""
@@ -33,6 +33,10 @@ class DeviceMapper:
             case "drop", _:
                 self._need("flakey")
                 self._stack.lay(flaky(disk, SECTORS, ranges, "drop_writes"))
+            case ("hang" | "slow") as operation, target:
+                self._need("delay")
+                time = HANG_MS if operation == "hang" else SLOW_MS
+                self._stack.lay(waiting(disk, SECTORS, ranges, time, flush=time if target == "any" else 0))
             case "flush", _:
                 self._need("flakey")
                 self._stack.lay(self._flush_failing(disk))

@@ -15,6 +15,7 @@ class Alarm(StrEnum):
     HUNG = "hung"
     FILE_SYSTEM = "file-system"
     DISK = "disk"
+    PAGE_CACHE = "page-cache"
 
 
 FATAL = frozenset({Alarm.PANIC, Alarm.OOPS, Alarm.HUNG})
@@ -45,6 +46,7 @@ _PATTERNS: tuple[tuple[Alarm, re.Pattern[str]], ...] = (
             re.IGNORECASE,
         ),
     ),
+    (Alarm.PAGE_CACHE, re.compile(r"Page cache invalidation failure on direct I/O")),
     (Alarm.DISK, re.compile(r"I/O error|lost (async |sync )?page write|critical \w+ error", re.IGNORECASE)),
 )
 

@@ -20,7 +20,9 @@ from fsyncgate.machine.snapshot import CONSOLE, Disks, Machine, Recipe, booted, 
 from fsyncgate.model import FileSystem, Kernel
 from fsyncgate.shelf import Shelf
 
-DRIVERS = ["virtio_pci", "virtio_blk", "virtio_console", "virtio_scsi", "sd_mod", "dm_mod", "dm_flakey"]
+DRIVERS = [
+    "virtio_pci", "virtio_blk", "virtio_console", "virtio_scsi", "sd_mod", "dm_mod", "dm_flakey", "dm_delay",
+]  # fmt: skip
 """Modules that every guest needs; file systems add theirs."""
 
 SETTINGS = {

@@ -18,6 +18,9 @@ class Segment:
     parameters: str = ""
 
 
+HANG_MS, SLOW_MS = 3_600_000, 50
+"""Milliseconds that a hanging and a slow disk take. The first is an hour: no case lasts so long."""
+
 Carver = Callable[[int, int], Segment]
 """Makes the segment for a range: start and length."""
 
@@ -45,6 +48,21 @@ def flaky(device: str, sectors: int, ranges: list[Range], feature: str) -> list[
         device, sectors, ranges,
         lambda start, length: Segment(start, length, "flakey", f"{device} {start} 0 1 1 {feature}"),
     )  # fmt: skip
+
+
+def waiting(device: str, sectors: int, ranges: list[Range], milliseconds: int, flush: int) -> list[Segment]:
+    """Return a table in which all reads and writes of `ranges` wait, and flushes for `flush` milliseconds.
+
+    dm-delay lets everything go at once when its table is taken away.
+    """
+
+    def wait(start: int, length: int) -> Segment:
+        place = f"{device} {start}"
+        return Segment(
+            start, length, "delay", f"{place} {milliseconds} {place} {milliseconds} {place} {flush}"
+        )
+
+    return carved(device, sectors, ranges, wait)
 
 
 def carved(device: str, sectors: int, ranges: list[Range], segment: Carver) -> list[Segment]:

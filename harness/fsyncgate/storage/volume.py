@@ -11,14 +11,15 @@ from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR, O_WRONLY
 from fsyncgate.guest.process import OpenFile, Process
+from fsyncgate.guest.rest import Watchman
 from fsyncgate.guest.watch import Watch
 from fsyncgate.guest.witness import Witness
-from fsyncgate.history import ContentSeen, Outcome, PageSeen, Panicked
+from fsyncgate.history import AtRest, ContentSeen, Outcome, PageSeen, Panicked
 from fsyncgate.machine.readout import Readout
 from fsyncgate.storage.aim import Aim, inode_number
 from fsyncgate.storage.disk import SECTORS, UNUSED, Layers
 from fsyncgate.storage.flusher import Flusher
-from fsyncgate.storage.layout import Btrfs, Device, Layout, layout
+from fsyncgate.storage.layout import Btrfs, Device, InPlace, Layout, layout
 from fsyncgate.storage.mounting import BARE, BASE, LOWER, MOUNT, MountRefused, Mounts
 from fsyncgate.storage.place import Place
 from fsyncgate.storage.roles import Roles
@@ -52,6 +53,7 @@ class Volume:
         self._readout = readout
         self._mounted = True
         self._processes: list[Process] = []
+        self._watchman: Watchman | None = None
         mounts.up()
         self._layout = layout(self._filesystem.type, actor, MOUNT, self.read_disk)
         self.aim = Aim(actor, self._filesystem.id, roles, lambda: self._layout)
@@ -97,6 +99,11 @@ class Volume:
     @property
     def any_write(self) -> Place:
         """Every sector: the place of a fault that takes all writes and flushes."""
+        return Place("any", ((0, SECTORS),))
+
+    @property
+    def whole_disk(self) -> Place:
+        """Every sector: the place of a fault that takes all requests."""
         return Place("any", ((0, SECTORS),))
 
     @property
@@ -146,6 +153,17 @@ class Volume:
             raise
         self._layers.release()
         self._witness.look()
+
+    def at_rest(self) -> None:
+        """Wait until nobody in the guest can go on by himself: who has no answer then waits for the fault.
+
+        Raises GuestError if that never comes.
+        """
+        if self._watchman is None:
+            self._watchman = Watchman(self._actor.guest, self._layers.disk_path)
+        counters = self._watchman.rest()
+        self._witness.look()
+        self._witness.write(AtRest(self._witness.now(), counters))
 
     def remount(self) -> None:
         """End every process, unmount and mount again: what a reader finds after that is cold.
@@ -328,6 +346,14 @@ class File:
     def metadata(self) -> Place:
         """Everything that is neither this file's data nor the journal nor a superblock."""
         return self._volume.aim.metadata(self.path)
+
+    def data_at(self, at: int) -> Place:
+        """Where a write to the block at offset `at` will go. Raises Unsupported if it is not known before."""
+        found = self._volume.layout_of(self.path)
+        if not isinstance(found, InPlace):
+            raise Unsupported("A file system that writes each time into a new place tells no block's place.")
+        extent = next(e for e in found.on_disk(self.path) if e.offset <= at < e.offset + e.length)
+        return Place("data", (((extent.start + at - extent.offset) // SECTOR, BLOCK // SECTOR),))
 
     def write_out(self) -> None:
         """Let the file's data be written, and its metadata not: what a direct read of the file asks for.
