@@ -20,6 +20,7 @@ from fsyncgate.ledger import default_folder, status
 from fsyncgate.model import Case, Result, Scenario
 from fsyncgate.plan import Wanted, check_names, kernel_of, plan
 from fsyncgate.report import difference as differing
+from fsyncgate.report.atlas_stored import document
 from fsyncgate.report.difference_table import table
 from fsyncgate.report.terminal import show
 from fsyncgate.selection import Selection, agreed
@@ -227,6 +228,22 @@ def report(run: tuple[Path, ...], *, compare: bool, out: Path | None) -> None:
     with writing(target):
         write(stores, catalogue.all_scenarios(), catalogue.faults(), target)
     click.echo(f"The report is '{target}'.")
+
+
+@cli.command()
+@click.argument("runs", metavar="RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write; by default standard output.")
+def atlas(runs: tuple[Path, ...], out: Path | None) -> None:
+    """Make docs/atlas.md of stored runs: a paper's questions, answered kernel by kernel.
+
+    Of a case in several runs the last run counts.
+    """
+    made = document([Store.open(run) for run in runs])
+    if out is None:
+        click.echo(made, nl=False)
+        return
+    with writing(out):
+        out.write_text(made, encoding="utf-8")
 
 
 @cli.command()

@@ -205,3 +205,15 @@ def test_it_is_a_program_that_says_its_version() -> None:
     )
     assert f"version {version('fsyncgate')}" in said.stdout
     assert said.stderr == ""
+
+
+def test_an_atlas_is_made_of_stored_runs(fsyncgate: Command, tmp_path: Path) -> None:
+    run = stored(tmp_path / "run", BEGAN, ARMED, FAILED, LOST, *END)
+    status, out, err = fsyncgate("atlas", run)
+    assert (status, err) == (0, "")
+    assert "6.1 is 6.1.176" in out
+    assert fsyncgate("atlas", run, run, "--out", tmp_path / "atlas.md")[:2] == (0, "")
+    assert (tmp_path / "atlas.md").read_text() == out
+    status, _, err = fsyncgate("atlas", run, "--out", tmp_path / "no" / "atlas.md")
+    assert (status, "cannot be written" in err) == (UNKNOWN, True)
+    assert fsyncgate("atlas", tmp_path)[0] == USAGE

@@ -47,7 +47,12 @@ _PATTERNS: tuple[tuple[Alarm, re.Pattern[str]], ...] = (
         ),
     ),
     (Alarm.PAGE_CACHE, re.compile(r"Page cache invalidation failure on direct I/O")),
-    (Alarm.DISK, re.compile(r"I/O error|lost (async |sync )?page write|critical \w+ error", re.IGNORECASE)),
+    (
+        Alarm.DISK,
+        re.compile(
+            r"I/O error|lost (async |sync )?page write|writeback error|critical \w+ error", re.IGNORECASE
+        ),
+    ),
 )
 
 _CLOCK = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[ *[CT]\d+\])? ?")
