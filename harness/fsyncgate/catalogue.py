@@ -17,7 +17,7 @@ from fsyncgate.places import place
 
 _T = TypeVar("_T")
 
-Mechanism = Literal["dm", "blkdebug", "scsi"]
+Mechanism = Literal["dm", "blkdebug", "scsi", "thin"]
 """The mechanisms that there are: the keys of `inject.mechanisms.MECHANISMS`."""
 
 _ROW = ("kernel", "filesystem", "fault", "safe", "because", "commit", "lesson")

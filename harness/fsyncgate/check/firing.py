@@ -74,7 +74,7 @@ def _waited_for(event: BlockDone, before: BlockDone | None) -> bool:
 def _explained(fault: Fault, armed: Armed, event: BlockDone) -> bool:
     if event.error != fault.errno:
         return False
-    if event.device == "volume":
+    if event.device == "volume" and _source(fault) != "volume":
         return True
     if event.device == "fault" and fault.operation == "flush":
         return "F" in event.rwbs
@@ -89,6 +89,8 @@ def _source(fault: Fault) -> str:
     """Return the device at which a fault is made, and so first seen."""
     if fault.mechanism in _OUTSIDE:
         return "disk"
+    if fault.mechanism == "thin":
+        return "volume"
     return "catcher" if fault.operation == "flush" else "fault"
 
 
@@ -96,6 +98,8 @@ def _is_hit(fault: Fault, armed: Armed, event: BlockDone) -> bool:
     """Tell whether the request is one the fault is aimed at; the `error` target fails reads as well."""
     if fault.operation == "flush":
         return event.rwbs.startswith("F") or event.device == "catcher"
+    if fault.target == "space":
+        return "W" in event.rwbs and event.sectors > 0
     if fault.target == "any":
         return "W" in event.rwbs or "F" in event.rwbs
     return overlaps(event, armed.sectors)

@@ -6,10 +6,12 @@ from fsyncgate.inject.blkdebug import Blkdebug
 from fsyncgate.inject.control import Mechanism
 from fsyncgate.inject.dm import DeviceMapper
 from fsyncgate.inject.scsi import ScsiDisk
+from fsyncgate.inject.thin import ThinPool
 from fsyncgate.machine.snapshot import Machine
 
 MECHANISMS: Mapping[str, Callable[[Machine], Mechanism]] = {
     "dm": DeviceMapper,
     "blkdebug": Blkdebug,
     "scsi": ScsiDisk,
+    "thin": ThinPool,
 }

@@ -21,7 +21,8 @@ from fsyncgate.model import FileSystem, Kernel
 from fsyncgate.shelf import Shelf
 
 DRIVERS = [
-    "virtio_pci", "virtio_blk", "virtio_console", "virtio_scsi", "sd_mod", "dm_mod", "dm_flakey", "dm_delay",
+    "virtio_pci", "virtio_blk", "virtio_console", "virtio_scsi", "sd_mod",
+    "dm_mod", "dm_flakey", "dm_delay", "dm_thin_pool",
 ]  # fmt: skip
 """Modules that every guest needs; file systems add theirs."""
 

@@ -21,7 +21,15 @@ TARGET = struct.Struct("<Q Q i I 16s")
 ROOM = 16384
 """Bytes for a message and its answer."""
 
-DEV_CREATE, DEV_REMOVE, DEV_SUSPEND, TABLE_LOAD, LIST_VERSIONS = 3, 4, 6, 9, 13
+DEV_CREATE, DEV_REMOVE, DEV_SUSPEND, TABLE_LOAD, TABLE_STATUS, LIST_VERSIONS, TARGET_MSG = (
+    3,
+    4,
+    6,
+    9,
+    12,
+    13,
+    14,
+)
 SUSPEND, SKIP_LOCKFS, NOFLUSH = 1 << 1, 1 << 10, 1 << 11
 
 
@@ -92,6 +100,16 @@ class Mapper:
     def remove(self, name: str) -> None:
         """Remove a device that nothing uses."""
         self._ioctl(DEV_REMOVE, message(name))
+
+    def status(self, name: str) -> str:
+        """Return what the first target of a device says of itself."""
+        answer = self._ioctl(TABLE_STATUS, message(name))
+        begin: int = HEADER.unpack_from(answer)[4] + TARGET.size
+        return answer[begin : answer.index(b"\0", begin)].decode()
+
+    def tell(self, name: str, text: str) -> None:
+        """Send a message to the first target of a device."""
+        self._ioctl(TARGET_MSG, message(name, payload=struct.pack("<Q", 0) + text.encode() + b"\0"))
 
     def _load(self, name: str, table: list[Segment]) -> None:
         self._ioctl(TABLE_LOAD, message(name, targets=len(table), payload=targets(table)))

@@ -107,6 +107,11 @@ class Volume:
         return Place("any", ((0, SECTORS),))
 
     @property
+    def space(self) -> Place:
+        """What was never written: the place of a fault that takes what has no room yet."""
+        return Place("space", ((0, SECTORS),))
+
+    @property
     def flushes(self) -> Place:
         """No sector that holds anything: the place of a fault that takes flushes only."""
         return Place("flush", (UNUSED,))
