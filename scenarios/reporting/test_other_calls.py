@@ -1,6 +1,18 @@
 """The other ways to learn of a writeback error, and what they leave for fsync."""
 
-from fsyncgate.scenario import BLOCK, LATER, NEW, O_DIRECT, O_DSYNC, O_RDWR, OLD, Fault, Observe, Volume
+from fsyncgate.scenario import (
+    BLOCK,
+    LATER,
+    NEW,
+    O_DIRECT,
+    O_DSYNC,
+    O_RDWR,
+    O_SYNC,
+    OLD,
+    Fault,
+    Observe,
+    Volume,
+)
 
 
 def test_after_sync(volume: Volume, fault: Fault, observe: Observe) -> None:
@@ -57,3 +69,22 @@ def test_o_direct_write(volume: Volume, fault: Fault, observe: Observe) -> None:
     opened, other = file.open(O_RDWR | O_DIRECT), file.open()
     with fault.on(file.data):
         observe(write=opened.write(NEW), fsync=opened.fsync(), other_fsync=other.fsync())
+
+
+def test_msync_async(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """msync with MS_ASYNC: it waits for nothing. Does it begin anything?"""
+    file = volume.file("f").filled_with(OLD)
+    opened = file.open()
+    mapping = opened.mapped()
+    mapping.store(NEW)
+    with fault.on(file.data):
+        observe(msync=mapping.msync_async(), failed_writes=fault.fired, dirty="dirty" in file.page())
+        observe(fsync=opened.fsync(), msync_again=mapping.msync_async())
+
+
+def test_o_sync_write(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """Only the journal cannot be written. O_DSYNC asks for the data, O_SYNC for the file's times as well."""
+    file = volume.file("f").filled_with(OLD).aged()
+    dsync, sync = file.open(O_RDWR | O_DSYNC), file.open(O_RDWR | O_SYNC)
+    with fault.on(volume.journal):
+        observe(o_dsync=dsync.write(NEW), o_sync=sync.write(NEW))

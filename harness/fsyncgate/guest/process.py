@@ -120,6 +120,15 @@ class OpenFile:
         self.process.witness.called(self.process.name, "read", named, answer.error or answer.value, began)
         return read
 
+    def copy_to(self, other: "OpenFile", *, size: int = BLOCK) -> Outcome:
+        """Read the first `size` bytes and write them to another file of the same process, as `cp` does."""
+        began = time.monotonic()
+        answer = self.process.actor.call("pread64", self.descriptor, Out(size), size, 0)
+        read = answer.error or name(answer.data)
+        named: dict[str, object] = {"file": self.path, "at": 0, "read": read}
+        self.process.witness.called(self.process.name, "read", named, answer.error or answer.value, began)
+        return other.write(answer.data) if answer.ok else answer.error
+
     def fsync(self) -> Outcome:
         """fsync(2)."""
         return self._plain("fsync")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import asdict
 
 from fsyncgate.data import BLOCK, STALE, name
 from fsyncgate.errors import GuestError, MachineLost, Unsupported
@@ -23,6 +24,7 @@ from fsyncgate.storage.layout import Btrfs, Device, InPlace, Layout, layout
 from fsyncgate.storage.mounting import BARE, BASE, LOWER, MOUNT, MountRefused, Mounts
 from fsyncgate.storage.place import Place
 from fsyncgate.storage.roles import Roles
+from fsyncgate.storage.status import Status, age, status
 from fsyncgate.storage.table import SECTOR, Range
 
 _PIECE = 2**20
@@ -324,6 +326,23 @@ class File:
         self._volume.write_back()
         self._free = self._volume.layout_of(self.path).free(self.path)
         return self
+
+    def aged(self) -> "File":
+        """Put the file's times far into the past, on the disk, so that a change of them is seen."""
+        age(self._actor, self.path)
+        self._volume.write_back()
+        return self
+
+    def status(self) -> Status:
+        """Return size, time of modification and state of the first block as the file system has them now.
+
+        Raises GuestError if the file is not there.
+        """
+        began = time.monotonic()
+        seen = status(self._actor, self.path)
+        process = self._volume.process
+        self._witness.called(process.name, "stat", {"file": self.path} | asdict(seen), 0, began)
+        return seen
 
     def open(self, flags: int = O_RDWR, *, by: Process | None = None) -> OpenFile:
         """Open the file in a process: the volume's own one, or another."""
