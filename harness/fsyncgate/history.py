@@ -96,6 +96,11 @@ class AtRest(msgspec.Struct, frozen=True, tag_field="event", tag="at-rest"):
     at: float
     disk: str
     """The disk's counters, /sys/block/<disk>/stat: the same before and after, with no request in flight."""
+    asleep: dict[str, list[str]]
+    """Each process that sleeps where no signal wakes it, and in which of the kernel's functions.
+
+    The inmost first; none are named where the kernel does not tell (/proc/PID/stack).
+    """
 
 
 class ErrorRecorded(msgspec.Struct, frozen=True, tag_field="event", tag="error-recorded"):

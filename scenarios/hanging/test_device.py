@@ -39,25 +39,3 @@ def test_slow_device(volume: Volume, fault: Fault, observe: Observe) -> None:
     with fault.on(volume.whole_disk):
         observe(fsync=opened.fsync())
     observe(cold=file.cold())
-
-
-def test_neighbours_of_a_hanging_file(volume: Volume, fault: Fault, observe: Observe) -> None:
-    """Only one file's data hangs. Who else has to wait on the same file system?"""
-    file = volume.file("f").filled_with(OLD)
-    small = volume.file("small").filled_with(OLD[:1000])
-    opened = file.open()
-    other, third = small.open(by=volume.new_process()), small.open(by=volume.new_process())
-    directory = volume.directory.open(by=volume.new_process())
-    opened.write(NEW)
-    with fault.on(file.data):
-        syncing = opened.fsync_in_background()
-        fault.met()
-        other.write(NEW[:1000])
-        neighbour = other.fsync_in_background()
-        volume.at_rest()
-        observe(other_file_answered=neighbour.done())
-        whole, every = third.syncfs_in_background(), directory.process.sync_in_background()
-        volume.at_rest()
-        observe(syncfs_answered=whole.done(), sync_answered=every.done(), fsync_answered=syncing.done())
-    observe(fsync=syncing.result(), other_file=neighbour.result(), syncfs=whole.result(), sync=every.result())
-    observe(cold=file.cold())

@@ -27,3 +27,20 @@ def test_direct_write_beside_a_reader(volume: Volume, fault: Fault, observe: Obs
         mapping.read(at=BLOCK)
     observe(write=writing.result(), fsync=opened.fsync(), other_fsync=other.fsync(), syncfs=other.syncfs())
     observe(first_block=file.cold(), second_block=file.cold(at=BLOCK))
+
+
+def test_store_beside_a_direct_write(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """The same on btrfs, where the store has to wait.
+
+    Who comes first when the disk answers is left to chance, so fsync is not asked.
+    """
+    file = volume.file("f").filled_with(OLD + OLD)
+    opened, other = file.open(O_RDWR | O_DIRECT), file.open(by=volume.new_process())
+    mapping = other.mapped(2 * BLOCK).without_readahead()
+    with fault.on(file.data):
+        writing = opened.write_in_background(NEW + NEW)
+        fault.met()
+        storing = mapping.store_in_background(LATER, at=BLOCK)
+        volume.at_rest()
+        observe(store_answered=storing.done())
+    observe(write=writing.result(), store=storing.result(), second_block=file.hot(at=BLOCK))

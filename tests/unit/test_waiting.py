@@ -5,7 +5,7 @@ import pytest
 from fsyncgate.check.firing import fired, strays, windows
 from fsyncgate.check.judge import judge
 from fsyncgate.check.waiting import Traced, too_soon
-from fsyncgate.guest.rest import runnable
+from fsyncgate.guest.rest import functions, runnable
 from fsyncgate.history import Armed, Began, BlockDone, BlockQueued, Ended, Event, Healed, LetGo, Observed
 from fsyncgate.model import Expectation, Fault, Judgement, KernelRecord, Persistence, Scenario
 from fsyncgate.storage.table import SLOW_MS
@@ -52,7 +52,7 @@ def test_a_request_that_ended_while_the_fault_was_armed_has_not_waited_and_is_fo
 
 
 def test_of_two_requests_one_may_be_guilty() -> None:
-    traced: list[Traced] = [queued(), queued(266244, 2), done(266244, 2), LET_GO]
+    traced: list[Traced] = [queued(), queued(266244, 2), done(266244, 2), LET_GO, done()]
     assert fired(HANG, ARMED, traced) == 1
     assert too_soon(HANG, ARMED, traced) == [done(266244, 2)]
 
@@ -99,6 +99,15 @@ def test_a_request_that_was_under_way_before_belongs_to_no_window() -> None:
     assert outside == [done()]
 
 
+def test_a_request_that_was_held_when_the_fault_was_armed_goes_on_into_it() -> None:
+    ((armed, traced),), _ = windows([queued(), ARMED, LET_GO, done(), HEALED])
+    assert fired(HANG, armed, traced) == 1
+
+
+def test_of_a_request_that_does_not_even_end_when_it_is_let_go_nothing_is_known() -> None:
+    assert fired(HANG, ARMED, [queued(), LET_GO]) == 0
+
+
 # A slow disk
 
 
@@ -143,3 +152,8 @@ def test_a_hang_that_let_somebody_through_is_unknown() -> None:
 @pytest.mark.parametrize(("load", "tasks"), [("0.00 0.01 0.05 1/78 123\n", 1), ("3.10 0.4 0.1 12/301 9", 12)])
 def test_who_can_run_is_read_from_the_load(load: str, tasks: int) -> None:
     assert runnable(load) == tasks
+
+
+def test_where_a_process_sleeps_is_read_from_its_stack() -> None:
+    stack = "[<0>] folio_wait_bit_common+0x13e/0x350\n[<0>] ext4_sync_file+0x1a1/0x370 [ext4]\n"
+    assert functions(stack) == ["folio_wait_bit_common", "ext4_sync_file"]

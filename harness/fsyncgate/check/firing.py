@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from fsyncgate.check.waiting import Traced, makes_wait, overlaps, waited
+from fsyncgate.check.waiting import Traced, makes_wait, overlaps, under_way, waited
 from fsyncgate.history import Armed, BlockDone, BlockQueued, Event, Healed, LetGo
 from fsyncgate.model import Fault
 
@@ -14,14 +14,17 @@ Window = tuple[Armed, list[Traced]]
 
 
 def windows(events: Iterable[Event]) -> tuple[list[Window], list[BlockDone]]:
-    """Return each armed window with what was traced in it, and the completions outside of all."""
+    """Return each armed window with what was traced in it, and the completions outside of all.
+
+    A request that was held when the fault was armed belongs to the window: it goes on into the fault.
+    """
     found: list[Window] = []
     outside: list[Traced] = []
     current = outside
     for event in events:
         match event:
             case Armed():
-                current = []
+                current = list(under_way(outside))
                 found.append((event, current))
             case Healed():
                 current = outside

@@ -24,8 +24,8 @@ def makes_wait(fault: Fault) -> bool:
 def waited(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> int:
     """Return how many requests to the place waited as the fault says, among what its window shows.
 
-    For a slow disk it takes the request's own end. For one that hangs: it had not ended when the fault was
-    healed, or when the history did.
+    For a slow disk it takes the request's own end. For one that hangs: it ended only when it was let go, or
+    never if the fault lasts for ever.
     """
     open_, ended = _requests(armed, traced)
     if fault.operation == "hang":
@@ -41,22 +41,48 @@ def too_soon(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> list[Block
     return [done for queued, done in ended if _seconds(queued, done) < SLOW]
 
 
+def under_way(traced: Iterable[Traced]) -> list[BlockQueued]:
+    """Return the requests that came and have not ended."""
+    open_: list[BlockQueued] = []
+    for event in traced:
+        _follow(open_, event)
+    return open_
+
+
 def _requests(
     armed: Armed, traced: Sequence[Traced]
 ) -> tuple[list[BlockQueued], list[tuple[BlockQueued, BlockDone]]]:
-    """Return the requests to the place that were open when the fault was healed, and those ended before."""
+    """Return the requests to the place that were open when the fault was healed, and those ended before.
+
+    When it was healed, an open one must end: else nothing is known of it.
+    """
     open_: list[BlockQueued] = []
     ended: list[tuple[BlockQueued, BlockDone]] = []
-    for event in traced:
+    rest = iter(traced)
+    for event in rest:
         if isinstance(event, LetGo):
-            break
-        if isinstance(event, BlockQueued):
-            if armed.place == "any" or overlaps(event, armed.sectors):
-                open_.append(event)
-        elif event.device == AT and (request := next((o for o in open_ if _is_end(o, event)), None)):
-            open_.remove(request)
+            let_go = [*open_]
+            afterwards = [_follow(let_go, later) for later in rest]
+            return [request for request in open_ if request in afterwards], ended
+        if isinstance(event, BlockQueued) and not (armed.place == "any" or overlaps(event, armed.sectors)):
+            continue
+        if (request := _follow(open_, event)) and isinstance(event, BlockDone):
             ended.append((request, event))
     return open_, ended
+
+
+def _follow(open_: list[BlockQueued], event: Traced) -> BlockQueued | None:
+    """Add a request that comes to those that are open; take away and return the one that ends."""
+    if isinstance(event, BlockQueued):
+        open_.append(event)
+    if not isinstance(event, BlockDone) or event.device != AT:
+        return None
+    request = min(
+        (one for one in open_ if _is_end(one, event)), key=lambda one: _differ(one, event), default=None
+    )
+    if request is not None:
+        open_.remove(request)
+    return request
 
 
 def _is_end(queued: BlockQueued, done: BlockDone) -> bool:
@@ -65,6 +91,11 @@ def _is_end(queued: BlockQueued, done: BlockDone) -> bool:
         return queued.sectors == done.sectors and queued.rwbs == done.rwbs
     same_way = ("W" in queued.rwbs) == ("W" in done.rwbs)
     return same_way and overlaps(done, [(queued.sector, queued.sectors)])
+
+
+def _differ(queued: BlockQueued, done: BlockDone) -> bool:
+    """Tell whether an end has another extent than the request: then it is that of a part, or not its own."""
+    return (queued.sector, queued.sectors) != (done.sector, done.sectors)
 
 
 def _seconds(queued: BlockQueued, done: BlockDone) -> float:

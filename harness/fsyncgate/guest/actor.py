@@ -196,8 +196,11 @@ class Actor:
         The kernel stores it (process_vm_writev), so a shared mapping becomes dirty as by a store.
         """
         for at in range(0, len(data), _PIECE):
-            piece = (address + at, data[at : at + _PIECE])
-            self._submit_raw("write memory", _MEMORY_ONLY, (), (piece,), ()).wait()
+            self.submit_store(address + at, data[at : at + _PIECE]).wait()
+
+    def submit_store(self, address: int, data: bytes) -> Pending:
+        """Start to store up to 1 MiB as `write_memory` does, and return at once: a page fault may hang."""
+        return self._submit_raw("write memory", _MEMORY_ONLY, (), ((address, data),), ())
 
     def reserve(self, size: int, align: int = PAGE) -> int:
         """Return the address of `size` bytes that no later call of this actor will use.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from errno import errorcode
 
 from fsyncgate.data import BLOCK, name
-from fsyncgate.errors import GuestError
 from fsyncgate.guest import uring
 from fsyncgate.guest.actor import Actor, Pending
 from fsyncgate.guest.arguments import Argument, Out
@@ -28,8 +27,8 @@ from fsyncgate.guest.constants import (
     SYNC_FILE_RANGE_WAIT_BEFORE,
     SYNC_FILE_RANGE_WRITE,
 )
-from fsyncgate.guest.files import read_file
 from fsyncgate.guest.passing import receive, send
+from fsyncgate.guest.rest import where
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Outcome
 
@@ -73,14 +72,11 @@ class Process:
     def kill(self) -> str:
         """Send SIGKILL and do not wait for the end; return the state that the process is in then.
 
-        `D`: it sleeps and was not woken, so it cannot be killed (/proc/PID/stat). `gone`: it is no more.
+        `D`: it sleeps and was not woken, so it cannot be killed. `gone`: it is no more.
         """
         root, began = self.actor.guest.root, time.monotonic()
         root.call("kill", self.actor.pid, SIGKILL).must(f"kill process {self.name}")
-        try:
-            state = read_file(root, f"/proc/{self.actor.pid}/stat").rpartition(") ")[2][:1]
-        except GuestError:
-            state = "gone"
+        state = where(root, self.actor.pid).state
         self.witness.called(self.name, "kill", {"signal": "SIGKILL", "state": state}, 0, began)
         return state
 
@@ -244,6 +240,12 @@ class Mapping:
     def store(self, data: bytes, *, at: int = 0) -> None:
         """Change the bytes from the offset `at` on in memory; nobody else is told."""
         self.file.process.actor.write_memory(self.address + at, data)
+
+    def store_in_background(self, data: bytes, *, at: int = 0) -> "Background":
+        """Start to change the bytes and return at once; the result is 0."""
+        began, process = time.monotonic(), self.file.process
+        named: dict[str, object] = {"file": self.file.path, "data": name(data), "at": at, "bytes": len(data)}
+        return Background(process, "store", named, process.actor.submit_store(self.address + at, data), began)
 
     def read(self, *, at: int = 0) -> str:
         """Look at the block at offset `at` in memory; return its name."""

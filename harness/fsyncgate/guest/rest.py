@@ -2,9 +2,10 @@
 
 import struct
 import time
+from dataclasses import dataclass
 
 from fsyncgate.errors import GuestError
-from fsyncgate.guest.actor import Guest
+from fsyncgate.guest.actor import Actor, Guest
 from fsyncgate.guest.files import read_file
 
 PATIENCE = 30.0
@@ -13,6 +14,37 @@ _SCHED_IDLE = 5
 """The policy of a task that runs when no other can (sched(7))."""
 _IN_FLIGHT = 8
 """Which counter in /sys/block/<disk>/stat tells of requests in flight (Documentation/block/stat.rst)."""
+
+
+UNINTERRUPTIBLE = "D"
+"""The state of a process that sleeps and that no signal wakes (proc_pid_stat(5))."""
+
+
+@dataclass(frozen=True)
+class Whereabouts:
+    """Where a process is."""
+
+    state: str
+    """The letter of /proc/PID/stat; `gone` if there is no such process."""
+    stack: list[str]
+    """The kernel's functions in which it is, inmost first; empty if the kernel does not tell."""
+
+
+def where(actor: Actor, pid: int) -> Whereabouts:
+    """Return where the process `pid` is; `actor` looks."""
+    try:
+        state = read_file(actor, f"/proc/{pid}/stat").rpartition(") ")[2][:1]
+    except GuestError:
+        return Whereabouts("gone", [])
+    try:
+        return Whereabouts(state, functions(read_file(actor, f"/proc/{pid}/stack")))
+    except GuestError:
+        return Whereabouts(state, [])
+
+
+def functions(stack: str) -> list[str]:
+    """Return the names in the text of /proc/PID/stack: `[<0>] folio_wait_bit_common+0x13e/0x350`."""
+    return [line.split()[1].partition("+")[0] for line in stack.splitlines() if len(line.split()) > 1]
 
 
 class Watchman:

@@ -12,7 +12,7 @@ from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR, O_WRONLY
 from fsyncgate.guest.process import OpenFile, Process
-from fsyncgate.guest.rest import Watchman
+from fsyncgate.guest.rest import UNINTERRUPTIBLE, Watchman, where
 from fsyncgate.guest.watch import Watch
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import AtRest, ContentSeen, Outcome, PageSeen, Panicked
@@ -170,7 +170,9 @@ class Volume:
             self._watchman = Watchman(self._actor.guest, self._layers.disk_path)
         counters = self._watchman.rest()
         self._witness.look()
-        self._witness.write(AtRest(self._witness.now(), counters))
+        places = {process.name: where(self._actor, process.actor.pid) for process in self._processes}
+        asleep = {name: place.stack for name, place in places.items() if place.state == UNINTERRUPTIBLE}
+        self._witness.write(AtRest(self._witness.now(), counters, asleep))
 
     def remount(self) -> None:
         """End every process, unmount and mount again: what a reader finds after that is cold.
