@@ -52,6 +52,7 @@ class _FaultFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     errno: str = ""
     mechanism: Mechanism = "dm"
     flavour: str = ""
+    nth: int = 0
     persistence: Annotated[tuple[Persistence, ...], Meta(min_length=1)] = (Persistence.UNTIL_HEALED,)
 
 
@@ -75,6 +76,7 @@ def faults(folder: Path | None = None) -> dict[str, Fault]:
                 persistence,
                 read.models,
                 read.flavour,
+                read.nth,
             )
     return found
 

@@ -20,9 +20,20 @@ STALE = pattern("STALE")
 ZEROS = bytes(BLOCK)
 """A hole, or a block that was allocated and never written."""
 
+SECTOR = 512
+"""Bytes of what a disk writes whole or not at all."""
+
 _NAMES = {OLD: "OLD", NEW: "NEW", LATER: "LATER", STALE: "STALE", ZEROS: "ZEROS", b"": "NOTHING"}
+_SECTORS = {block[:SECTOR] for block in (OLD, NEW, LATER, STALE, ZEROS)}
 
 
 def name(block: bytes) -> str:
-    """Return the name of what was read: `NOTHING` past the end of the file, `OTHER` if unknown."""
-    return _NAMES.get(block, "OTHER")
+    """Return the name of what was read.
+
+    `NOTHING` past the end of the file, `TORN` if its sectors are of several blocks, `OTHER` if unknown.
+    """
+    if known := _NAMES.get(block):
+        return known
+    if len(block) == BLOCK and all(block[at : at + SECTOR] in _SECTORS for at in range(0, BLOCK, SECTOR)):
+        return "TORN"
+    return "OTHER"

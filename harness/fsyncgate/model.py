@@ -85,7 +85,7 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`data-eio`; with a persistence that is not the file's first: `data-eio-once`."""
     title: str
     operation: str
-    """Which operation fails: `write`, `flush`, `none`; or what happens to any: `drop`, `hang`, `slow`."""
+    """Which operation fails: `write`, `read`, `flush`, `none`; or what befalls any: `drop`, `hang`, `slow`."""
     target: str
     """Where: `data`, `journal`, `any`, `nowhere`."""
     errno: str
@@ -97,6 +97,8 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence: what happens in the real world that this stands for."""
     flavour: str = ""
     """The flavour of Debian's kernels that has the drivers for it, if not every flavour does."""
+    nth: int = 0
+    """Which of the disk's writes fails, counted from the arming on: that one alone. 0: each that fits."""
 
 
 class Expectation(msgspec.Struct, frozen=True):

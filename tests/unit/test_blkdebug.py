@@ -3,8 +3,9 @@
 import errno
 
 import pytest
+from msgspec.structs import replace
 
-from fsyncgate.inject.blkdebug import failing
+from fsyncgate.inject.blkdebug import counting, failing
 from fsyncgate.model import Fault, Persistence
 from fsyncgate.storage.place import Place
 
@@ -45,3 +46,19 @@ def test_a_fault_that_lasts_fails_every_request() -> None:
 
 def test_what_blkdebug_cannot_do_has_no_rules() -> None:
     assert failing(fault("drop"), TWO_PAGES) == []
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_nth_write_fails_alone(n: int) -> None:
+    """Play QEMU's part: an event is met by the rules of the state before it, then the state changes."""
+    nth = replace(fault("write", "any"), nth=n)
+    state, failed = 1, []
+    for write in range(1, 6):
+        failed += [write for rule in failing(nth, TWO_PAGES) if rule["state"] == state]
+        state = next((rule["new_state"] for rule in counting(nth) if rule["state"] == state), state)
+    assert failed == [n]
+    assert [rule["once"] for rule in failing(nth, TWO_PAGES)] == [True]
+
+
+def test_nothing_is_counted_without_a_number() -> None:
+    assert counting(fault("write", "any")) == []

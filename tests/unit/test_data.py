@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsyncgate.data import BLOCK, LATER, NEW, OLD, STALE, ZEROS, name, pattern
+from fsyncgate.data import BLOCK, LATER, NEW, OLD, SECTOR, STALE, ZEROS, name, pattern
 
 NAMES = {"OLD": OLD, "NEW": NEW, "LATER": LATER, "STALE": STALE, "ZEROS": ZEROS}
 
@@ -32,8 +32,19 @@ def test_nothing_is_read_past_the_end_of_a_file() -> None:
 def test_a_block_that_was_written_in_part_has_no_name(written: int) -> None:
     assert name(NEW[:written]) == "OTHER"
     torn = NEW[:written] + OLD[written:]
-    assert name(torn) in {"OTHER", "NEW", "OLD"}
-    assert (name(torn) == "OTHER") == (torn not in {NEW, OLD})
+    if torn in {NEW, OLD}:
+        assert name(torn) in {"NEW", "OLD"}
+    else:
+        between = torn in {NEW[:at] + OLD[at:] for at in range(0, BLOCK, SECTOR)}
+        assert name(torn) == ("TORN" if between else "OTHER")
+
+
+def test_zeros_may_be_a_part_of_a_torn_block() -> None:
+    assert name(NEW[:SECTOR] + ZEROS[SECTOR:]) == "TORN"
+
+
+def test_two_blocks_are_not_one_that_is_torn() -> None:
+    assert name(NEW + OLD) == "OTHER"
 
 
 def test_a_pattern_of_any_name_fills_a_block() -> None:

@@ -220,6 +220,58 @@ def test_a_write_that_the_disk_fails_elsewhere_is_a_stray() -> None:
     assert strays(DISK_WRITE, armed(DATA), [write]) == [write]
 
 
+# A request that device-mapper has split
+
+MIDDLE = (266248, 8)
+SPLIT = [done("fault", "WS", 266256, 8, "EIO"), done("volume", "WS", 266240, 24, "EIO")]
+"""Three blocks, of which the second is bad: where they were split, only the last part is traced."""
+HALF = (266244, 4)
+TORN = [
+    done("disk", "WS", 266240, 4),
+    done("fault", "WS", 266244, 4),
+    done("volume", "WS", 266240, 8),
+]
+
+
+def test_a_part_of_a_request_that_was_split_fires() -> None:
+    assert fired(fault("write", "data"), armed(MIDDLE), SPLIT) == 1
+    assert strays(fault("write", "data"), armed(MIDDLE), SPLIT) == []
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        pytest.param(done("volume", "WS", 266240, 24), id="the whole has succeeded"),
+        pytest.param(done("volume", "WS", 266240, 16, "EIO"), id="it ends elsewhere"),
+        pytest.param(done("volume", "R", 266240, 24, "EIO"), id="it is a read"),
+        pytest.param(done("disk", "WS", 266240, 24, "EIO"), id="it is the disk's"),
+    ],
+)
+def test_a_request_that_failed_elsewhere_is_no_part_of_another(above: BlockDone) -> None:
+    assert fired(fault("write", "data"), armed(MIDDLE), [SPLIT[0], above]) == 0
+    assert SPLIT[0] in strays(fault("write", "data"), armed(MIDDLE), [SPLIT[0], above])
+
+
+def test_half_a_block_was_dropped_if_the_disk_got_the_other() -> None:
+    assert fired(LIES, armed(HALF), TORN) == 1
+
+
+def test_a_block_that_came_to_the_disk_in_two_halves_was_not_dropped() -> None:
+    assert fired(LIES, armed(HALF), [done("disk", "WS", *HALF), *TORN]) == 0
+
+
+# A block that cannot be read
+
+
+READ = replace(fault("read", "data"), mechanism="blkdebug")
+
+
+def test_a_read_that_fails_fires_and_a_write_is_a_stray() -> None:
+    read, write = (done("disk", rwbs, *DATA, error="EIO") for rwbs in ("RA", "WS"))
+    assert fired(READ, armed(DATA), [read, write]) == 1
+    assert strays(READ, armed(DATA), [read, write]) == [write]
+
+
 # A SCSI disk that says why
 
 MEDIUM = replace(fault("write", "data", "ENODATA"), mechanism="scsi")

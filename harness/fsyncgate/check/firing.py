@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from fsyncgate.check.splitting import has_part_outside, whole
 from fsyncgate.check.waiting import Traced, makes_wait, overlaps, under_way, waited
 from fsyncgate.history import Armed, BlockDone, BlockQueued, Event, Healed, LetGo
 from fsyncgate.model import Fault
@@ -45,8 +46,8 @@ def fired(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> int:
     if makes_wait(fault):
         return waited(fault, armed, traced)
     if fault.operation == "drop":
-        return len(_dropped(armed, ends(traced)))
-    return sum(_is_firing(fault, armed, event) for event in ends(traced))
+        return len(_dropped(armed, whole(ends(traced))))
+    return sum(_is_firing(fault, armed, event) for event in whole(ends(traced)))
 
 
 def strays(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> list[BlockDone]:
@@ -55,7 +56,7 @@ def strays(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> list[BlockDo
     An error that a lower device reported travels up: on `volume` and `fault` it is no second one. An errno
     that is not the fault's came from elsewhere.
     """
-    failed = [event for event in ends(traced) if event.error]
+    failed = [event for event in whole(ends(traced)) if event.error]
     return [
         event
         for event, before in zip(failed, [None, *failed], strict=False)
@@ -103,6 +104,8 @@ def _is_hit(fault: Fault, armed: Armed, event: BlockDone) -> bool:
         return event.rwbs.startswith("F") or event.device == "catcher"
     if fault.target == "space":
         return "W" in event.rwbs and event.sectors > 0
+    if fault.operation == "read" and "R" not in event.rwbs:
+        return False
     if fault.target == "any":
         return "W" in event.rwbs or "F" in event.rwbs
     return overlaps(event, armed.sectors)
@@ -113,7 +116,5 @@ def _dropped(armed: Armed, done: Sequence[BlockDone]) -> list[BlockDone]:
     writes = [event for event in done if "W" in event.rwbs and event.sectors and not event.error]
     below = [(event.sector, event.sectors) for event in writes if event.device == "disk"]
     return [
-        event
-        for event in writes
-        if event.device == "fault" and overlaps(event, armed.sectors) and not overlaps(event, below)
+        event for event in writes if event.device == "fault" and has_part_outside(event, armed.sectors, below)
     ]

@@ -16,6 +16,8 @@ from fsyncgate.storage.disk import Disk
 from fsyncgate.storage.place import Place
 
 _BROKEN = "broken"
+_WRITE = "pwritev"
+"""The event of every write, in whatever way QEMU comes by it."""
 _STEP = 8
 """Sectors from rule to rule: a rule hits every request that covers its sector, and none is below a page."""
 
@@ -52,8 +54,9 @@ class NodeSwap:
         if not rules:
             raise Unsupported(f"blkdebug cannot make '{fault.id}' ({fault.operation} of {fault.target}).")
         self._monitor.execute(
-            "blockdev-add", driver="blkdebug", node_name=_BROKEN, image=self._good, inject_error=rules
-        )
+            "blockdev-add", driver="blkdebug", node_name=_BROKEN, image=self._good,
+            inject_error=rules, **({"set_state": states} if (states := counting(fault)) else {}),
+        )  # fmt: skip
         self._put(_BROKEN)
 
     def mend(self) -> None:
@@ -79,6 +82,11 @@ def node_of(monitor: Monitor, device: str) -> str:
     )
 
 
+def counting(fault: Fault) -> list[dict[str, Any]]:
+    """Return blkdebug's rules that count writes, in states from 1 on, if the fault is of the n-th."""
+    return [{"event": _WRITE, "state": state, "new_state": state + 1} for state in range(1, fault.nth + 1)]
+
+
 def failing(fault: Fault, place: Place) -> list[dict[str, Any]]:
     """Return blkdebug's rules; without a sector a rule hits every request of its kind.
 
@@ -87,6 +95,8 @@ def failing(fault: Fault, place: Place) -> list[dict[str, Any]]:
     number = getattr(errno, fault.errno or "EIO")
     always: dict[str, Any] = {"event": "none", "errno": number, "once": False}
     match fault.operation, fault.target:
+        case "write", "any" if fault.nth:
+            return [always | {"event": _WRITE, "state": fault.nth, "iotype": "write", "once": True}]
         case "flush", _:
             return [always | {"iotype": "flush"}]
         case "write", "any":

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from fsyncgate.errors import Unsupported
+from fsyncgate.errors import GuestError, Unsupported
 from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.arguments import Out
 from fsyncgate.storage.disk import UNUSED
 from fsyncgate.storage.layout import Btrfs, Layout
 from fsyncgate.storage.place import Place
 from fsyncgate.storage.roles import InodeNumbers, Roles
-from fsyncgate.storage.table import Range, without
+from fsyncgate.storage.table import SECTOR, Range, without
 
 
 class Aim:
@@ -57,6 +57,20 @@ class Aim:
             return Place("metadata", tuple(layout.metadata()))
         kept = [*layout.data(path), *self._roles.journal, *self._roles.superblock]
         return Place("metadata", tuple(without([(0, UNUSED[0])], kept)))
+
+    def piece(self, path: str, at: int, size: int) -> Range:
+        """Return the sectors to which a write of `size` bytes at byte `at` of a file goes.
+
+        Raises Unsupported of a file system that writes to a new place each time, GuestError if those bytes
+        have no place on the disk yet.
+        """
+        layout = self._layout()
+        if layout.free(path):
+            raise Unsupported(f"'{self._name}' does not say where it will write before it has.")
+        for extent in layout.on_disk(path):
+            if extent.on_disk and extent.offset <= at and at + size <= extent.offset + extent.length:
+                return ((extent.start + at - extent.offset) // SECTOR, size // SECTOR)
+        raise GuestError(f"The bytes from {at} on of '{path}' have no place on the disk yet.")
 
     def _place(self, role: str, sectors: tuple[Range, ...]) -> Place:
         if not sectors:

@@ -10,6 +10,8 @@ class Place:
     """Where a fault is aimed."""
 
     role: str
-    """`data`, `journal`, `superblock`, `inode`, `directory`, `metadata`, `flush` or `any`."""
+    """`data`, `journal`, `superblock`, `inode`, `directory`, `metadata`, `half` (of a block), `flush`
+    or `any`.
+    """
     sectors: tuple[Range, ...]
     """512-byte sectors of the volume (first, count); for `flush` those that no file system uses."""

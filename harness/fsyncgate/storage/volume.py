@@ -363,6 +363,15 @@ class File:
         """Where a write to this file's bytes will go; asked before it is made."""
         return Place("data", tuple(self._volume.layout_of(self.path).data(self.path)))
 
+    def block(self, index: int) -> Place:
+        """Where a write to one block will go. Raises Unsupported where that is not known before."""
+        return Place("data", (self._volume.aim.piece(self.path, index * BLOCK, BLOCK),))
+
+    @property
+    def half_a_block(self) -> Place:
+        """The second half of where a write to the first block will go. Raises Unsupported as `block` does."""
+        return Place("half", (self._volume.aim.piece(self.path, BLOCK // 2, BLOCK // 2),))
+
     @property
     def inode_block(self) -> Place:
         """The block of the disk that holds the file's inode, and its neighbours."""
