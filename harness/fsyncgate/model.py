@@ -85,7 +85,7 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`data-eio`; with a persistence that is not the file's first: `data-eio-once`."""
     title: str
     operation: str
-    """Which operation fails: `write`, `read`, `flush`, `none`; or what befalls any: `drop`, `hang`, `slow`."""
+    """Which operation fails: `write`, `read`, `flush`, `none`; or what happens: `drop`, `hang`, `slow`."""
     target: str
     """Where: `data`, `journal`, `any`, `nowhere`."""
     errno: str

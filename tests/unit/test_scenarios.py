@@ -164,7 +164,7 @@ def test_every_fault_is_asked_about() -> None:
 def test_a_fault_is_described_in_whole(name: str) -> None:
     fault = FAULTS[name]
     assert fault.operation in {"write", "read", "flush", "drop", "hang", "slow", "none"}
-    assert fault.target in {"data", "journal", "any", "flush", "space", "nowhere"}
+    assert fault.target in {"data", "half", "journal", "any", "flush", "space", "nowhere"}
     assert bool(fault.errno) == (fault.operation in {"write", "read", "flush"})
     assert fault.errno == "" or fault.errno in errorcode.values()
     assert fault.models.endswith(".")
