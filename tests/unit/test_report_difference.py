@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +64,26 @@ def test_two_kernels_of_one_run() -> None:
         "    linux-5.10: conforms: fsync=0\n"
         "    linux-6.1: conforms: fsync=EIO\n"
     )
+
+
+CLEAN = """b595d2599632 ("btrfs: don't clear uptodate on write errors") (in v6.6)"""
+
+
+def test_a_change_is_told_with_the_commit_that_made_it_or_visibly_without() -> None:
+    def of(version: str, scenario: str, answer: str, because: str) -> Result:
+        made = result(f"linux-{version}", scenario, observed={"hot": answer})
+        kernel = msgspec.structs.replace(made.kernel, version=version)
+        return msgspec.structs.replace(made, kernel=kernel, because=because)
+
+    a = [of("6.1", "explained", "OLD", "It drops it."), of("6.1", "other", "OLD", "")]
+    b = [of("6.12", "explained", "NEW", f"It keeps it. [{CLEAN}]"), of("6.12", "other", "NEW", "")]
+    told = text(difference(a, b))
+    assert told.count(f"    changed by {CLEAN}\n") == 1
+    assert told.count("    no commit is known for this\n") == 1
+    assert "Of these, 1 is the work of 1 commit and of 1 no commit is known.\n" in told
+    # Of the same kernel in two runs no commit can be the reason.
+    again = text(difference(a, [msgspec.structs.replace(one, verdict=Judgement.DEVIATES) for one in a]))
+    assert "commit" not in again
 
 
 def test_one_kernel_named_is_taken_from_both_runs() -> None:

@@ -165,7 +165,7 @@ def test_what_went_wrong_is_shown_with_the_line_that_runs_it_again() -> None:
             live.case_finished(result(one, Judgement.UNKNOWN))
     text = stream.getvalue()
     assert text.count("fsyncgate qualify --case linux-6.1/xfs/data-eio/reporting/") == 3
-    assert "and 3 more that are unknown: why." in text
+    assert "6 cases are unknown: why." in text
 
 
 def test_plain_text_has_no_escape_codes_of_a_guest_and_fits_its_encoding() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,6 +145,27 @@ def test_what_deviates_is_no_lesson() -> None:
         "linux-6.1/xfs/data-eio/retrying/again deviates: observed b=2; expected b=3.",
     ]
     assert summary([deviating], SCENARIOS, cases=False) == ["1 case, and it deviates."]
+
+
+def test_what_nobody_can_explain_is_counted_and_named() -> None:
+    unclear = [
+        msgspec.structs.replace(result(kernel), because="unexplained: the second flush is missing.")
+        for kernel in ("linux-6.1", "linux-6.12")
+    ]
+    told = summary([*unclear, result("linux-5.10")], SCENARIOS)
+    assert "Of the 3 that conform, 2 are unexplained: nobody knows yet why it is so." in told
+    assert (
+        "On linux-6.1 and linux-6.12 with xfs 2 cases are unexplained of 'retrying/again': "
+        "the second flush is missing."
+    ) in told
+    # One that does not conform is told as such.
+    bad = msgspec.structs.replace(unclear[0], verdict=Judgement.DEVIATES)
+    assert not any("unexplained" in sentence for sentence in summary([bad], SCENARIOS))
+
+
+def test_the_unknown_are_counted_also_where_the_cases_are_not_listed() -> None:
+    told = summary([result(verdict=Judgement.UNKNOWN, reason="No f2fs.")], SCENARIOS, cases=False)
+    assert "On linux-6.1 with xfs 1 case is unknown: No f2fs." in told
 
 
 def test_the_unknown_are_grouped_by_reason_the_most_frequent_first() -> None:

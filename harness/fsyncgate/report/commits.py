@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fsyncgate.kernels.versions import Version, parse
 from fsyncgate.model import Result
+from fsyncgate.report.phrases import listed
 
 _CITED = re.compile(r'(?P<text>[0-9a-f]{12,40} \(".+?"\) \(in (?P<versions>v[^)]+)\))')
 
@@ -43,6 +44,17 @@ def between(a: Result, b: Result) -> list[Commit]:
         return [one for one in commits if one.is_in(a.kernel.version) != one.is_in(b.kernel.version)]
     except ValueError:  # a kernel of the user's own, or a result that knows none
         return []
+
+
+def changed_by(a: Result, b: Result) -> str:
+    """Say which commit made the difference between two kernels; empty if they are of one version."""
+    if a.kernel.version == b.kernel.version:
+        return ""
+    commits = between(a, b)
+    return f"changed by {listed([one.text for one in commits])}" if commits else NO_COMMIT
+
+
+NO_COMMIT = "no commit is known for this"
 
 
 def _is_stable(version: Version) -> bool:

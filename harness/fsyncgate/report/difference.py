@@ -7,7 +7,8 @@ import msgspec
 
 from fsyncgate.errors import UsageError
 from fsyncgate.model import Judgement, Result
-from fsyncgate.report.phrases import first_line, natural, pairs, visible
+from fsyncgate.report.commits import between, changed_by
+from fsyncgate.report.phrases import first_line, listed, natural, pairs, visible
 from fsyncgate.report.signs import sign
 
 
@@ -77,7 +78,7 @@ def difference(a: Sequence[Result], b: Sequence[Result], kernels: Sequence[str] 
 
 def text(found: Difference, names: tuple[str, str] = ("A", "B")) -> str:
     """Write a difference as plain text; `names` are those of the runs."""
-    lines = [headline(found, names)]
+    lines = [headline(found, names), *shares(found)]
     for scenario, pairs_of_it in groupby(found.changes, key=lambda pair: pair.a.scenario):
         lines += ["", scenario]
         for places, pair in alike(pairs_of_it):
@@ -86,6 +87,8 @@ def text(found: Difference, names: tuple[str, str] = ("A", "B")) -> str:
                 lines.append(f"    {name}: {said(side)}")
                 if side.because:
                     lines.append(f"      {visible(side.because)}")
+            if commit := changed_by(pair.a, pair.b):
+                lines.append(f"    {visible(commit)}")
     for title, members in rest(found, names):
         lines += ["", title, *(f"  {member}" for member in members)]
     return "\n".join(lines) + "\n"
@@ -97,6 +100,23 @@ def headline(found: Difference, names: tuple[str, str] = ("A", "B")) -> str:
     count = len(found.changes)
     differ = "nothing differs" if not count else f"{count} {'case differs' if count == 1 else 'cases differ'}"
     return f"{a} -> {b}: {differ}, {found.same} {'is' if found.same == 1 else 'are'} the same."
+
+
+def shares(found: Difference) -> list[str]:
+    """Say how many of the changes are explained by a commit that one side has and the other has not."""
+    explained = [
+        between(pair.a, pair.b) for pair in found.changes if pair.a.kernel.version != pair.b.kernel.version
+    ]
+    if not explained:
+        return []
+    by = sum(map(bool, explained))
+    commits = len({commit for those in explained for commit in those})
+    parts = (
+        f"{by} {'is' if by == 1 else 'are'} the work of {commits} {'commit' if commits == 1 else 'commits'}",
+        f"of {len(explained) - by} no commit is known",
+    )
+    told = [part for part, number in zip(parts, (by, len(explained) - by), strict=True) if number]
+    return [f"Of these, {listed(told)}."]
 
 
 def sides(found: Difference, names: tuple[str, str]) -> tuple[str, str]:

@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fsyncgate.model import Result
-from fsyncgate.report.difference import Difference, alike, headline, rest, sides
+from fsyncgate.report.commits import changed_by
+from fsyncgate.report.difference import Difference, Pair, alike, headline, rest, shares, sides
 from fsyncgate.report.phrases import pairs, visible
 from fsyncgate.report.signs import sign
 
@@ -26,6 +27,7 @@ class _Table:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         found, names = self._found, self._names
         yield Text(headline(found, names), "bold")
+        yield from map(Text, shares(found))
         if found.changes:
             rows = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
             rows.add_column("", ratio=2)
@@ -37,7 +39,7 @@ class _Table:
                 for places, pair in alike(changes):
                     plain = options.ascii_only
                     rows.add_row(
-                        Text(places.replace(", ", "\n")),
+                        _where(places, pair),
                         _side(pair.a, plain=plain),
                         _side(pair.b, plain=plain),
                     )
@@ -46,6 +48,12 @@ class _Table:
             yield Padding(Text(title, "bold"), (1, 0, 0, 0))
             for member in members:
                 yield Padding(Text(member), (0, 0, 0, 2))
+
+
+def _where(places: str, pair: Pair) -> Text:
+    text = Text(places.replace(", ", "\n"))
+    commit = changed_by(pair.a, pair.b)
+    return text.append(f"\n{visible(commit)}", "bold") if commit else text
 
 
 def _side(result: Result, *, plain: bool) -> Text:

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from fsyncgate.errors import SetupError
 from fsyncgate.model import Judgement, Result
 from fsyncgate.report.phrases import differing, first_line, pairs
-from fsyncgate.report.words import unsafe
+from fsyncgate.report.words import unexplained, unsafe
 from fsyncgate.store import Store
 
 FILE = "junit.xml"
@@ -78,9 +78,9 @@ def _case(suite: ElementTree.Element, result: Result) -> None:
         case Judgement.UNKNOWN:
             error = {"type": "unknown", "message": first_line(result.reason)}
             _add(case, "error", error, result.reason)
-        case Judgement.CONFORMS if unsafe(result):
+        case Judgement.CONFORMS if unsafe(result) or unexplained(result):
             why = f": {result.because}" if result.because else ""
-            _add(case, "system-out", text=f"conforms, unsafe{why}")
+            _add(case, "system-out", text=f"conforms{', unsafe' if unsafe(result) else ''}{why}")
         case Judgement.CONFORMS:
             pass
 

@@ -243,9 +243,6 @@ def _remarkable(results: Sequence[Result], *, plain: bool) -> list[Text]:
         for line in details(result):
             text.append(f"    {line}\n")
         paragraphs.append(text.append(f"    fsyncgate qualify --case {result.case}\n", "dim"))
-    for reason, count in reasons.items():
-        if count > EXAMPLES:
-            paragraphs.append(Text(f"  and {count - EXAMPLES} more that are unknown: {reason}.\n"))
     return paragraphs
 
 

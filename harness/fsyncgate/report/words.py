@@ -20,7 +20,7 @@ def summary(results: Sequence[Result], scenarios: Mapping[str, Scenario], *, cas
     """Say what a reader of the run must know: counts, lessons, deviations, and what is unknown.
 
     Scenarios speak in the order of `scenarios`; kernels and file systems in that of their versions.
-    Without `cases` the deviations and the unknown are left out, for a reader who has just seen them.
+    Without `cases` the deviations are left out, for a reader who has just seen them.
     """
     if not results:
         return ["No case has a result."]
@@ -28,13 +28,22 @@ def summary(results: Sequence[Result], scenarios: Mapping[str, Scenario], *, cas
     results = sorted(
         results, key=lambda one: (order.get(one.scenario, len(order)), one.scenario, natural(one.case))
     )
-    sentences = [*_counts(results), *_lessons(results)]
-    return [*sentences, *_deviations(results), *_unknowns(results)] if cases else sentences
+    deviations = _deviations(results) if cases else []
+    return [*_counts(results), *_lessons(results), *deviations, *_unexplained(results), *_unknowns(results)]
 
 
 def unsafe(result: Result) -> bool:
     """Tell whether the kernel behaves as known, and unsafely."""
     return result.verdict is Judgement.CONFORMS and result.safe is False
+
+
+UNEXPLAINED = "unexplained:"
+"""How a `because` begins of which nobody knows why it is so."""
+
+
+def unexplained(result: Result) -> bool:
+    """Tell whether the kernel behaves as it did before, and nobody can say why."""
+    return result.verdict is Judgement.CONFORMS and result.because.startswith(UNEXPLAINED)
 
 
 def _place(result: Result) -> Place:
@@ -61,13 +70,15 @@ def _counts(results: Sequence[Result]) -> list[str]:
         told = f"1 case, and it {only}." if len(results) == 1 else f"{len(results)} cases, and all {only}."
     else:
         told = f"{len(results)} cases: {', '.join(parts)}."
-    dangerous = sum(map(unsafe, results))
-    if not dangerous:
-        return [told]
     conforming = number[Judgement.CONFORMS]
-    verb = "conforms" if conforming == 1 else "conform"
-    share = f"Of the {conforming} that {verb}, {_count(dangerous, 'is', 'are')} unsafe"
-    return [told, f"{share}: the kernel does what is known of it, and data can be lost."]
+    of = f"Of the {conforming} that {'conforms' if conforming == 1 else 'conform'},"
+    sentences = [told]
+    if dangerous := sum(map(unsafe, results)):
+        share = f"{of} {_count(dangerous, 'is', 'are')} unsafe"
+        sentences.append(f"{share}: the kernel does what is known of it, and data can be lost.")
+    if unclear := sum(map(unexplained, results)):
+        sentences.append(f"{of} {_count(unclear, 'is', 'are')} unexplained: nobody knows yet why it is so.")
+    return sentences
 
 
 def _lessons(results: Sequence[Result]) -> list[str]:
@@ -113,6 +124,17 @@ def _unknowns(results: Sequence[Result]) -> list[str]:
     return [
         _sentence(f"{scope(there, everywhere)} {_are(len(there))} unknown: {reason}")
         for reason, there in by_size
+    ]
+
+
+def _unexplained(results: Sequence[Result]) -> list[str]:
+    everywhere = {_place(result) for result in results}
+    groups: defaultdict[tuple[str, str], list[Place]] = defaultdict(list)
+    for result in filter(unexplained, results):
+        groups[result.scenario, first_line(result.because.removeprefix(UNEXPLAINED))].append(_place(result))
+    return [
+        _sentence(f"{scope(there, everywhere)} {_are(len(there))} unexplained of '{scenario}': {why}")
+        for (scenario, why), there in groups.items()
     ]
 
 
