@@ -343,7 +343,8 @@ class File:
         began = time.monotonic()
         seen = status(self._actor, self.path)
         process = self._volume.process
-        self._witness.called(process.name, "stat", {"file": self.path} | asdict(seen), 0, began)
+        named: dict[str, object] = {"file": self.path, **asdict(seen)}
+        self._witness.called(process.name, "stat", named, 0, began)
         return seen
 
     def open(self, flags: int = O_RDWR, *, by: Process | None = None) -> OpenFile:
