@@ -32,6 +32,7 @@ def age(actor: Actor, path: str) -> None:
     times = struct.pack("<4q", _LONG_AGO, 0, _LONG_AGO, 0)
     actor.call("utimensat", AT_FDCWD, path, times, 0).must(f"set the times of '{path}'")
     opened = actor.call("openat", AT_FDCWD, path, O_RDWR, 0).must(f"open '{path}'")
+    # XFS counts what fdatasync must wait for from the last fsync on, and a sync in between is none.
     actor.call("fsync", opened).must(f"sync '{path}'")
     actor.call("close", opened)
 
