@@ -2,13 +2,16 @@
 
 from fsyncgate.history import (
     Armed,
+    AtRest,
     BlockDone,
+    BlockQueued,
     Called,
     ContentSeen,
     ErrorRecorded,
     ErrorReported,
     Event,
     Healed,
+    LetGo,
     PageSeen,
 )
 from fsyncgate.report.timeline import CACHE, DEVICE, DISK, ERROR, Row, timeline
@@ -142,3 +145,28 @@ def test_what_is_written_before_the_application_begins_is_preparation() -> None:
     events: list[Event] = [block(0.05, "disk"), *LOST]
     events.insert(0, Armed(0.0, "none", "data", SECTORS))
     assert texts(timeline(events).rows, DEVICE)[0].startswith("while the case is prepared: ")
+
+
+def test_of_a_disk_that_hangs_it_is_told_what_waits_and_who_sleeps() -> None:
+    def queued(at: float, sector: int = 800) -> BlockQueued:
+        return BlockQueued(at, at, "fault", "WS", sector, 8)
+
+    hangs: list[Event] = [
+        queued(0.05),
+        written(0.1, "NEW"),
+        Armed(0.2, "data-hang", "data", SECTORS),
+        queued(0.3),
+        queued(0.3, sector=4096),
+        AtRest(0.4, "", {"A": ["folio_wait_bit_common", "ext4_sync_file"]}),
+        LetGo(0.5, "data-hang"),
+        block(0.6, "disk"),
+        Healed(0.7, "data-hang"),
+        called(0.8, "fsync", 0, fd=3),
+    ]
+    rows = timeline(hangs).rows
+    told = ["write of sectors 800 to 807 comes, and waits", "write of sectors 800 to 807 reaches the disk"]
+    assert texts(rows, DEVICE) == told
+    assert texts(rows, "A")[-2:] == ["has no answer", "fsync (3) → 0"]
+    (why,) = [row.cells["A"].why for row in rows if row.at == 0.4]
+    assert "folio_wait_bit_common < ext4_sync_file" in why
+    assert [row.at for row in rows if row.band] == [0.2, 0.5, 0.7]

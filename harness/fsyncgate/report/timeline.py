@@ -14,13 +14,16 @@ import msgspec
 from fsyncgate.data import BLOCK
 from fsyncgate.history import (
     Armed,
+    AtRest,
     BlockDone,
+    BlockQueued,
     Called,
     ContentSeen,
     ErrorRecorded,
     ErrorReported,
     Event,
     Healed,
+    LetGo,
     Observed,
     PageSeen,
 )
@@ -95,7 +98,7 @@ class _Painter:
         self.rows: list[Row] = []
         self._sectors = sectors
         self._dropped = dropped
-        self._begun = False
+        self._begun = self._armed = False
         self._told: list[ErrorReported] = []
         self._written: dict[tuple[str, int], tuple[str, int]] = {}
         """By file and offset: what was written last and in which row."""
@@ -108,9 +111,18 @@ class _Painter:
             case Called():
                 self._call(event)
             case Armed():
-                self._band(event.at, f"From here on the disk fails: {event.fault}, at {_place(event)}.")
+                self._band(event.at, f"From here on the fault {event.fault} is in force, at {_place(event)}.")
+                self._armed = True
+            case LetGo():
+                self._band(event.at, "What waited for the disk is let go.")
+                self._armed = False
             case Healed():
                 self._band(event.at, "From here on the disk is good again.")
+                self._armed = False
+            case BlockQueued():
+                self._queued(event)
+            case AtRest():
+                self._rest(event)
             case BlockDone():
                 self._block(event)
             case ErrorRecorded():
@@ -172,14 +184,28 @@ class _Painter:
             )  # fmt: skip
         self.rows.append(Row(event.at, cells))
 
-    def _block(self, event: BlockDone) -> None:
-        data = any(
+    def _is_hit(self, event: BlockDone | BlockQueued) -> bool:
+        return any(
             event.sector < first + count and first < event.sector + event.sectors
             for first, count in self._sectors
         )
-        what = "flush" if not event.sectors else "read" if "R" in event.rwbs else "write"
-        last = event.sector + event.sectors - 1
-        where = f"{what} of sectors {event.sector} to {last}" if event.sectors else what
+
+    def _queued(self, event: BlockQueued) -> None:
+        if self._armed and self._is_hit(event):
+            why = f"{event.rwbs} at sector {event.sector}, {event.sectors} sectors, came to '{event.device}'."
+            self._add(event.at, device=Cell(f"{_request(event)} comes, and waits", Tone.STATE, why=why))
+
+    def _rest(self, event: AtRest) -> None:
+        """Show who sleeps: nobody in the guest can run, so they wait for the disk, if by way of others."""
+        cells: dict[str, Cell] = {}
+        for process, stack in event.asleep.items():
+            why = f"Nobody in the guest can run, and this process sleeps in {' < '.join(stack) or 'the kernel'}."
+            cells[process] = Cell("has no answer", Tone.STATE, why=why)
+        self.rows.append(Row(event.at, cells))
+
+    def _block(self, event: BlockDone) -> None:
+        data = self._is_hit(event)
+        what, where = _kind(event), _request(event)
         request = f"{event.rwbs} at sector {event.sector}, {event.sectors} sectors"
         why = f"{request}, on '{event.device}': {event.error or 'done'}."
         if event.error:
@@ -304,6 +330,16 @@ def _dropped(events: Sequence[Event], dropping: Collection[str]) -> set[int]:
             elif hit and event.device == "fault" and not event.error:
                 above.append(event)
     return found
+
+
+def _kind(event: BlockDone | BlockQueued) -> str:
+    return "flush" if not event.sectors else "read" if "R" in event.rwbs else "write"
+
+
+def _request(event: BlockDone | BlockQueued) -> str:
+    """Return a request as a reader writes it: `write of sectors 800 to 807`."""
+    last = event.sector + event.sectors - 1
+    return f"{_kind(event)} of sectors {event.sector} to {last}" if event.sectors else "flush"
 
 
 def _named(event: Called) -> str:
