@@ -21,11 +21,11 @@ def windows(events: Iterable[Event]) -> tuple[list[Window], list[BlockDone]]:
     """
     found: list[Window] = []
     outside: list[Traced] = []
-    current = outside
+    current: list[Traced] = outside
     for event in events:
         match event:
             case Armed():
-                current = list(under_way(outside))
+                current = [*under_way(outside)]
                 found.append((event, current))
             case Healed():
                 current = outside

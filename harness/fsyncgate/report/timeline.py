@@ -199,7 +199,7 @@ class _Painter:
         """Show who sleeps: nobody in the guest can run, so they wait for the disk, if by way of others."""
         cells: dict[str, Cell] = {}
         for process, stack in event.asleep.items():
-            why = f"Nobody in the guest can run, and this process sleeps in {' < '.join(stack) or 'the kernel'}."
+            why = f"Nobody in the guest can run; this process sleeps in {' < '.join(stack) or 'the kernel'}."
             cells[process] = Cell("has no answer", Tone.STATE, why=why)
         self.rows.append(Row(event.at, cells))
 
