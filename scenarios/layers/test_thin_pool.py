@@ -19,3 +19,15 @@ def test_thin_pool_full(volume: Volume, fault: Fault, observe: Observe) -> None:
     opened = file.open()
     opened.write(MORE, at=BLOCK)
     observe(rewritten=opened.fsync(), cold_rewritten=file.cold(at=LAST))
+
+
+def test_thin_pool_that_makes_wait(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """The same with a pool as it comes: writers wait for it to grow."""
+    file = volume.file("f").filled_with(OLD)
+    opened = file.open()
+    opened.write(MORE, at=BLOCK)
+    with fault.on(volume.space):
+        syncing = opened.fsync_in_background()
+        fault.met()
+        observe(waits=not syncing.done())
+    observe(grown=syncing.result(), again=opened.fsync(), cold=file.cold(at=LAST))

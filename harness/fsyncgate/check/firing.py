@@ -78,7 +78,7 @@ def _waited_for(event: BlockDone, before: BlockDone | None) -> bool:
 def _explained(fault: Fault, armed: Armed, event: BlockDone) -> bool:
     if event.error != fault.errno:
         return False
-    if event.device == "volume" and _source(fault) != "volume":
+    if event.device == "volume":
         return True
     if event.device == "fault" and fault.operation == "flush":
         return "F" in event.rwbs
@@ -93,8 +93,6 @@ def _source(fault: Fault) -> str:
     """Return the device at which a fault is made, and so first seen."""
     if fault.mechanism in _OUTSIDE:
         return "disk"
-    if fault.mechanism == "thin":
-        return "volume"
     return "catcher" if fault.operation == "flush" else "fault"
 
 

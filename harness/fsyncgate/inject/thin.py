@@ -13,13 +13,17 @@ class ThinPool:
     def __init__(self, machine: Machine) -> None:
         """Build the pool in the guest. Raises Unsupported if its kernel has no thin provisioning."""
         self.layers = self._stack = ThinStack(machine.guest.root)
+        self._queues = False
 
     def arm(self, fault: Fault, place: Place) -> None:
         """Take the pool's last block. Raises Unsupported for a fault that is no lack of space."""
         if place.role != "space":
             raise Unsupported(f"A thin pool cannot make '{fault.id}' ({fault.operation} of {fault.target}).")
-        self._stack.fill(error=bool(fault.errno))
+        self._queues = not fault.errno
+        self._stack.fill(error=not self._queues)
 
     def heal(self) -> None:
-        """Let the pool grow."""
+        """Let the pool grow; if it makes wait, not before somebody does."""
+        if self._queues:
+            self._stack.wait_until_asked()
         self._stack.grow()

@@ -1,6 +1,7 @@
 """The block devices under a file system on a thin volume: a block comes from a pool at its first write.
 
-    volume    the thin volume; what was never written is read from the disk, its external origin
+    volume    device-mapper, linear; never changed
+    fault     the thin volume; what was never written is read from the disk, its external origin
     filler    another volume of the same pool, which takes blocks away from the first
     pool      gives blocks, as long as it has some
     data      the pool's blocks, on the second disk
@@ -9,13 +10,15 @@
 Tables and messages: Documentation/admin-guide/device-mapper/thin-provisioning.rst.
 """
 
+import time
+
 from fsyncgate.data import BLOCK
 from fsyncgate.errors import GuestError, Unsupported
 from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.constants import AT_FDCWD, O_DIRECT, O_WRONLY
 from fsyncgate.storage.devicemapper import Mapper
 from fsyncgate.storage.disk import SECTORS, Disk
-from fsyncgate.storage.table import SECTOR, Segment
+from fsyncgate.storage.table import SECTOR, Segment, linear
 
 THIN_BLOCK = 2048
 """Sectors of one of the pool's blocks: a megabyte, so that a file system's metadata takes few of them."""
@@ -23,6 +26,9 @@ META = 8192
 """Sectors of the pool's map."""
 BLOCKS, GROWN = 64, 128
 """Blocks of the pool, and of the pool that has grown."""
+
+PATIENCE = 30.0
+"""Seconds to wait for the kernel's next step."""
 
 
 class ThinStack:
@@ -44,16 +50,17 @@ class ThinStack:
             self._mapper.tell("pool", f"create_thin {number}")
         thin = [Segment(0, SECTORS, "thin", f"{self._pool} 0 {disk.number}")]
         filler = [Segment(0, BLOCKS * THIN_BLOCK, "thin", f"{self._pool} 1")]
-        self._volume = self._mapper.create("volume", thin)
+        self._fault = self._mapper.create("fault", thin)
         self._filler = self._mapper.create("filler", filler)
+        self._volume = self._mapper.create("volume", linear(self._fault, SECTORS))
         self.volume_path = self.disk_path = _path(self._volume)
         """What lies where on the disks is known to the pool alone, so both are the volume."""
         self.targets = {name: ".".join(map(str, numbers)) for name, numbers in known.items()}
 
     @property
     def devices(self) -> dict[str, str]:
-        """Return the volume alone: what is below it is not the file system's business."""
-        return {self._volume.replace(":", ","): "volume"}
+        """Return `major,minor` of the two upper ones; what is below them is the pool's business."""
+        return {self._fault.replace(":", ","): "fault", self._volume.replace(":", ","): "volume"}
 
     @property
     def free(self) -> int:
@@ -72,17 +79,25 @@ class ThinStack:
         if left := self.free:
             raise GuestError(f"The thin pool has {left} blocks left that should have none.")
 
+    def wait_until_asked(self) -> None:
+        """Wait until somebody has wanted a block that there was not. Raises GuestError if nobody does."""
+        deadline = time.monotonic() + PATIENCE
+        while "out_of_data_space" not in self._mapper.status("pool"):
+            if time.monotonic() > deadline:
+                raise GuestError(f"Nobody asked the full thin pool for a block within {PATIENCE:.0f} s.")
+
     def grow(self) -> None:
         """Give the pool more blocks, as its administrator does: what waited goes on."""
         self._mapper.replace("data", self._data_table(GROWN))
         self._mapper.replace("pool", self._pool_table(GROWN))
 
     def hold(self) -> None:
-        """Raise Unsupported: nothing lies between the volume and the pool."""
-        raise Unsupported("Requests to a thin volume cannot be held.")
+        """Let every request wait below the volume until `release`."""
+        self._mapper.hold("fault")
 
     def release(self) -> None:
-        """Do nothing: nothing is held."""
+        """Let the requests go on that waited."""
+        self._mapper.release("fault")
 
     def _data_table(self, blocks: int) -> list[Segment]:
         return [Segment(0, blocks * THIN_BLOCK, "linear", f"{self.second_path} {META}")]
