@@ -1,6 +1,6 @@
 """FAN_FS_ERROR: a daemon watches the file system. Is it told what fsync is told?"""
 
-from fsyncgate.scenario import NEW, OLD, Fault, Observe, Volume
+from fsyncgate.scenario import NEW, O_DIRECT, O_RDWR, OLD, Fault, Observe, Volume
 
 
 def test_watched_data_error(volume: Volume, fault: Fault, observe: Observe) -> None:
@@ -11,6 +11,15 @@ def test_watched_data_error(volume: Volume, fault: Fault, observe: Observe) -> N
     opened.write(NEW)
     with fault.on(file.data):
         observe(watching=watch.answer, fsync=opened.fsync(), told=watch.told(file.path))
+
+
+def test_watched_direct_write(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """The block is written past the page cache, and the write itself fails."""
+    file = volume.file("f").filled_with(OLD)
+    opened = file.open(O_RDWR | O_DIRECT)
+    watch = volume.watched()
+    with fault.on(file.data):
+        observe(watching=watch.answer, write=opened.write(NEW), told=watch.told(file.path))
 
 
 def test_watched_journal_error(volume: Volume, fault: Fault, observe: Observe) -> None:

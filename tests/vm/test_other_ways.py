@@ -19,6 +19,17 @@ def test_healthy_ring(volume, fault, observe):
     observe(reason=flusher.wrote(file), ring=opened.fsync_by_io_uring(), raw=file.raw())
     observe(write=opened.write_by_io_uring(LATER), cold=file.cold())
 
+def test_clean_and_dirty(volume, fault, observe):
+    """The flusher comes by twice, its disk bad for one file: while that is clean, and when it is dirty."""
+    file, neighbour = volume.file("f").filled_with(OLD), volume.file("neighbour").filled_with(OLD)
+    opened = file.open()
+    flusher = volume.impatient_flusher()
+    with fault.on(file.data):
+        neighbour.open().write(NEW)
+        observe(neighbour=flusher.wrote(neighbour), clean=opened.fsync(), failed=fault.fired)
+        opened.write(NEW)
+        observe(reason=flusher.wrote(file), dirty=opened.fsync())
+
 def test_seen_by_another_ring(volume, fault, observe):
     """What a copy of the open file has heard through a ring, the ring of the original is not told again."""
     file = volume.file("f").filled_with(OLD)
@@ -41,6 +52,11 @@ def test_ring_switched_off(volume, fault, observe):
 '''
 TABLES = (
     table("healthy_ring", 'reason = "periodic"\nring = 0\nraw = "NEW"\nwrite = 4096\ncold = "LATER"'),
+    table(
+        "clean_and_dirty",
+        'neighbour = "periodic"\nclean = 0\nfailed = 0\nreason = "periodic"\ndirty = "EIO"',
+        fault="data-eio",
+    ),
     table("seen_by_another_ring", 'copy = "EIO"\nopened = 0\nother = "EIO"', fault="data-eio"),
 )
 
