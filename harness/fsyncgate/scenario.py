@@ -7,7 +7,7 @@ from errno import errorcode
 from typing import Protocol
 
 from fsyncgate.data import BLOCK, LATER, NEW, OLD, STALE, ZEROS
-from fsyncgate.guest.constants import O_DIRECT, O_DSYNC, O_RDONLY, O_RDWR, O_SYNC
+from fsyncgate.guest.constants import O_CREAT, O_DIRECT, O_DSYNC, O_RDONLY, O_RDWR, O_SYNC
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.inject.control import FaultControl as Fault
 from fsyncgate.storage.volume import Directory, File, Volume
@@ -25,6 +25,7 @@ EIO, ENOSPC, EROFS = (errorcode[number] for number in (5, 28, 30))
 
 
 __all__ = [
-    "BLOCK", "EIO", "ENOSPC", "EROFS", "LATER", "NEW", "OLD", "O_DIRECT", "O_DSYNC", "O_RDONLY", "O_RDWR",
-    "O_SYNC", "STALE", "ZEROS", "Directory", "Fault", "File", "Observe", "OpenFile", "Process", "Volume",
+    "BLOCK", "EIO", "ENOSPC", "EROFS", "LATER", "NEW", "OLD", "O_CREAT", "O_DIRECT", "O_DSYNC", "O_RDONLY",
+    "O_RDWR", "O_SYNC", "STALE", "ZEROS", "Directory", "Fault", "File", "Observe", "OpenFile", "Process",
+    "Volume",
 ]  # fmt: skip

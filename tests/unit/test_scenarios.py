@@ -160,11 +160,17 @@ def test_every_fault_is_asked_about() -> None:
     assert asked == set(FAULTS)
 
 
+TARGETS = {
+    "data", "half", "journal", "superblock", "inode", "directory", "metadata", "any", "flush", "space",
+    "nowhere",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_described_in_whole(name: str) -> None:
     fault = FAULTS[name]
     assert fault.operation in {"write", "read", "flush", "drop", "hang", "slow", "none"}
-    assert fault.target in {"data", "half", "journal", "any", "flush", "space", "nowhere"}
+    assert fault.target in TARGETS
     assert bool(fault.errno) == (fault.operation in {"write", "read", "flush"})
     assert fault.errno == "" or fault.errno in errorcode.values()
     assert fault.models.endswith(".")
