@@ -91,13 +91,13 @@ def test_the_number_of_an_xfs_inode_says_where_it_lies() -> None:
     superblock = bytearray(512)
     struct.pack_into(">I", superblock, 4, 4096)
     struct.pack_into(">I", superblock, 84, 32704)
-    struct.pack_into(">H", superblock, 102, 512)
+    struct.pack_into(">3H", superblock, 100, 0xB4A5, 512, 512)
     superblock[123], superblock[124] = 3, 15
     roles = xfs_roles(reader(bytes(superblock)), ())
     assert roles.superblock == ((0, 1),)
     assert isinstance(roles.inodes, InodeNumbers)
-    assert roles.inodes.sectors(128) == (16 * 8, 8)
-    assert roles.inodes.sectors((2 << 15 | 16) << 3 | 5) == ((2 * 32704 + 16) * 8, 8)
+    assert roles.inodes.sectors(128) == (16 * 8, 32)
+    assert roles.inodes.sectors((2 << 15 | 18) << 3 | 5) == ((2 * 32704 + 16) * 8, 32)
 
 
 def test_btrfs_has_as_many_superblocks_as_fit() -> None:

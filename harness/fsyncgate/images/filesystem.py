@@ -36,11 +36,9 @@ class Image(msgspec.Struct, frozen=True):
 
 def image(filesystem: FileSystem, cache: Cache) -> Image:
     """Return the image of an empty `filesystem`, made now if the cache does not have it."""
-    key = hashlib.sha256(
-        msgspec.json.encode(
-            [filesystem.mkfs, filesystem.newer, _version(filesystem), DISK, SPARE, SECOND_IMAGE, ROLES]
-        )
-    ).hexdigest()[:16]
+    made_of = [filesystem.mkfs, filesystem.newer, _version(filesystem), DISK, SPARE, SECOND_IMAGE]
+    record = msgspec.json.schema(Roles)
+    key = hashlib.sha256(msgspec.json.encode([made_of, record])).hexdigest()[:16]
     folder = Shelf(cache, "filesystems").get(f"{filesystem.id}-{key}", lambda work: _make(filesystem, work))
     roles = msgspec.json.decode((folder / ROLES).read_bytes(), type=Roles)
     return Image((str(folder / IMAGE), str(folder / SECOND_IMAGE)), roles)

@@ -33,7 +33,7 @@ class Aim:
         return self._place("superblock", self._roles.superblock)
 
     def inode(self, path: str, role: str = "inode") -> Place:
-        """Return the block that holds a file's inode, with its neighbours. Raises Unsupported without one."""
+        """Return the block or cluster that a file's inode is written with. Raises Unsupported without one."""
         if self._roles.inodes is None:
             raise Unsupported(f"'{self._name}' has no fixed place for an inode.")
         return Place(role, (self._roles.inodes.sectors(inode_number(self._actor, path)),))

@@ -17,6 +17,9 @@ Read = Callable[[int, int], bytes]
 """Returns so many bytes of the image (second) from a byte on (first)."""
 
 _EXT4_64BIT = 0x80
+_XFS_CHECKSUMS = 5
+"""The version from which on an inode cluster grows with the inode (xfs_ialloc_setup_geometry())."""
+_XFS_CLUSTER, _XFS_SMALLEST_INODE = 8192, 256
 _BTRFS_SUPERBLOCKS = (64 * 2**10, 64 * 2**20, 256 * 2**30)
 _BTRFS_SUPERBLOCK = 4096
 
@@ -49,12 +52,15 @@ class InodeNumbers(msgspec.Struct, frozen=True, tag=True):
     """Bits of a block's number within its allocation group."""
     inode_bits: int
     """Bits of an inode's number within its block."""
+    cluster: int
+    """Bytes that XFS writes at once when it writes an inode: a whole number of blocks."""
 
     def sectors(self, number: int) -> Range:
-        """Return the block that holds an inode: group, block within it and inode are bits of its number."""
+        """Return the cluster that holds an inode: group, block within it and inode are bits of its number."""
         group, block = divmod(number >> self.inode_bits, 1 << self.group_bits)
+        block -= block % (self.cluster // self.block)
         at = group * self.group_blocks + block
-        return at * self.block // SECTOR, self.block // SECTOR
+        return at * self.block // SECTOR, self.cluster // SECTOR
 
 
 class Roles(msgspec.Struct, frozen=True):
@@ -101,8 +107,10 @@ def xfs_roles(read: Read, journal: tuple[Range, ...]) -> Roles:
     (block,) = struct.unpack_from(">I", superblock, 4)
     (group_blocks,) = struct.unpack_from(">I", superblock, 84)
     (sector,) = struct.unpack_from(">H", superblock, 102)
+    (version, _, inode) = struct.unpack_from(">3H", superblock, 100)
     inode_bits, group_bits = superblock[123], superblock[124]
-    numbers = InodeNumbers(block, group_blocks, group_bits, inode_bits)
+    cluster = _XFS_CLUSTER * (inode // _XFS_SMALLEST_INODE if version & 0xF == _XFS_CHECKSUMS else 1)
+    numbers = InodeNumbers(block, group_blocks, group_bits, inode_bits, max(block, cluster))
     return Roles(journal, ((0, sector // SECTOR),), numbers)
 
 

@@ -375,7 +375,7 @@ class File:
 
     @property
     def inode_block(self) -> Place:
-        """The block of the disk that holds the file's inode, and its neighbours."""
+        """The block or cluster of inodes that is written when the file's inode is."""
         return self._volume.aim.inode(self.path)
 
     @property
