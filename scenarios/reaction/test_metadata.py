@@ -8,6 +8,7 @@ def test_metadata_cannot_be_written(volume: Volume, fault: Fault, observe: Obser
     file = volume.file("f").filled_with(OLD)
     opened = file.open()
     opened.write(NEW)
+    file.write_out()
     with fault.on(file.metadata):
         observe(fsync=opened.fsync(), syncfs=opened.syncfs(), fsync_again=opened.fsync())
     observe(change=volume.directory.make("d"), state=volume.state)

@@ -8,6 +8,7 @@ def test_new_file_and_failed_flush(volume: Volume, fault: Fault, observe: Observ
     file = volume.file("new")
     opened = file.open(O_RDWR | O_CREAT)
     opened.write(NEW)
+    file.write_out()
     with fault.on(volume.flushes):
         observe(first=opened.fsync(), second=opened.fsync(), third=opened.fsync())
     observe(healed=opened.fsync(), cold=file.cold())
