@@ -260,6 +260,32 @@ def shell(kernel: str, modules: str | None, fs: str, fault: str) -> None:
     interact(kernel, modules, fs, fault)
 
 
+@cli.command()
+@click.argument("which", metavar="[NUMBER|FILE]", required=False)
+@click.option("--auto", is_flag=True, help="Wait for nobody; exit status 1 if the kernel answers otherwise.")
+@click.option("--kernel", default="6.12", show_default=True, metavar="NAME", help="The kernel to play it on.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="PAGE", help="The page; by default lesson-NUMBER.html."
+)
+def lesson(which: str | None, *, auto: bool, kernel: str, out: Path | None) -> None:
+    """List the lessons, or play one on a real machine: one of ours, or a file of your own."""
+    from fsyncgate.lesson.play import play
+    from fsyncgate.lesson.text import lessons, read
+
+    known = {str(one.number): one for one in lessons().values()}
+    if which is None:
+        for one in known.values():
+            click.echo(f"{one.number}. {one.title}")
+        return
+    if which not in known and not Path(which).is_file():
+        raise UsageError(
+            f"There is no lesson '{which}'.",
+            hint="'fsyncgate lesson' lists them; a file of your own is named by its path.",
+        )
+    asked = known[which] if which in known else read(Path(which))
+    sys.exit(play(asked, kernel, out or Path(f"lesson-{asked.number}.html"), auto=auto))
+
+
 def main() -> None:
     """Run the command; every error is a sentence and an exit status."""
     try:

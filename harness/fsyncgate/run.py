@@ -133,6 +133,10 @@ class Run:
         assert self._machine is not None
         return self._machine.guest
 
+    def events(self) -> list[Event]:
+        """Return the history so far."""
+        return read(self._folder / HISTORY)
+
     def history_text(self) -> str:
         """Return the history so far, as it is stored."""
         return (self._folder / HISTORY).read_text()

@@ -40,6 +40,12 @@ class _Prompt(code.InteractiveConsole):
             super().showtraceback()
 
 
+def namespace(run: Run) -> dict[str, object]:
+    """Return what a scenario has at hand: its names, and the fixtures of a run that was started."""
+    here: dict[str, object] = {name: getattr(names, name) for name in names.__all__}
+    return here | {"volume": run.volume, "fault": run.fault, "observe": run.observe}
+
+
 def interact(kernel: str, modules: str | None, filesystem: str, fault: str) -> None:
     """Boot a machine, hand it to the user, and end it when the prompt is left."""
     (spec,) = choose([kernel], modules)
@@ -54,11 +60,7 @@ def interact(kernel: str, modules: str | None, filesystem: str, fault: str) -> N
         run = bench.run(Case(_SCENARIO.id, spec.id, filesystem, fault), _SCENARIO)
         try:
             bench.start(run)
-            here = {name: getattr(names, name) for name in names.__all__}
-            here |= {
-                "volume": run.volume,
-                "fault": run.fault,
-                "observe": run.observe,
+            here = namespace(run) | {
                 "guest": run.guest,
                 "history": lambda: print(run.history_text(), end=""),  # noqa: T201
                 "console": lambda: print(run.console_text(), end=""),  # noqa: T201

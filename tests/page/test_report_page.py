@@ -218,3 +218,14 @@ def test_two_runs_are_shown_beside_each_other(browser: webdriver.Chrome, run: Pa
     subprocess.run([BIN / "fsyncgate", "report", "--compare", run, run, "--out", target], check=True)
     ready(browser, target.as_uri())
     assert "nothing differs" in browser.find_element(By.TAG_NAME, "main").text
+
+
+def test_a_lesson_leaves_a_page_with_its_timeline(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    target = tmp_path / "lesson-3.html"
+    subprocess.run([BIN / "fsyncgate", "lesson", "3", "--auto", "--out", target], check=True)
+    ready(browser, target.as_uri())
+    rows = [row.text for row in browser.find_elements(By.CSS_SELECTOR, ".timeline tbody tr")]
+    assert sum("the data is lost" in row for row in rows) == 1
+    assert any("mount" in row for row in rows)
+    assert violations(browser) == []
+    silent(browser)

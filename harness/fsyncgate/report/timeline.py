@@ -24,12 +24,16 @@ from fsyncgate.history import (
     Event,
     Healed,
     LetGo,
-    Observed,
     PageSeen,
+    Panicked,
+    WritebackBegan,
 )
 
 CACHE, ERROR, DEVICE, DISK = "page cache", "error memory", "block device", "on the disk"
 """The lanes that every timeline has; the others are its processes."""
+
+NOBODY = "init"
+"""The process that mounts and unmounts: no part of the application."""
 
 SECTOR = 512
 _SYNCING = frozenset({"fsync", "fdatasync", "syncfs", "msync MS_SYNC", "write"})
@@ -81,14 +85,18 @@ class Timeline(msgspec.Struct, frozen=True):
 def timeline(events: Sequence[Event], dropping: Collection[str] = ()) -> Timeline:
     """Return the picture of a history; `dropping` are the faults, by id, that throw writes away."""
     sectors = tuple(one for event in events if isinstance(event, Armed) for one in event.sectors)
-    processes = tuple(dict.fromkeys(event.process for event in events if isinstance(event, Called)))
+    processes = tuple(dict.fromkeys(event.process for event in _calls(events)))
     painter = _Painter(sectors, _dropped(events, dropping))
     for event in events:
         painter.show(event)
-    rows = _marked(painter.rows, painter.losses())
+    rows = _marked(painter.rows, painter.losses)
     shown = {lane for row in rows for lane in row.cells}
     lanes = (*processes, *(lane for lane in (CACHE, ERROR, DEVICE, DISK) if lane in shown))
     return Timeline(lanes, tuple(rows), tuple(dict.fromkeys(sectors)))
+
+
+def _calls(events: Sequence[Event]) -> list[Called]:
+    return [event for event in events if isinstance(event, Called) and event.process != NOBODY]
 
 
 class _Painter:
@@ -104,7 +112,8 @@ class _Painter:
         """By file and offset: what was written last and in which row."""
         self._failures: list[int] = []
         """Rows in which a write of data failed or was thrown away."""
-        self._cold: dict[tuple[str, int], str] = {}
+        self.losses: dict[int, str] = {}
+        """Rows in which data was lost, with a sentence each."""
 
     def show(self, event: Event) -> None:
         match event:
@@ -133,25 +142,12 @@ class _Painter:
                 self._page(event)
             case ContentSeen():
                 self._content(event)
-            case Observed():
-                pass  # the report shows it above the timeline
+            case WritebackBegan():
+                self._band(event.at, f"The kernel's flusher begins a round ({event.reason}).")
+            case Panicked():
+                self._band(event.at, "The kernel panics.")
             case _:
-                pass
-
-    def losses(self) -> dict[int, str]:
-        """Return the rows in which data was lost, with a sentence each."""
-        found: dict[int, str] = {}
-        for (file, at), (data, row) in self._written.items():
-            cold = self._cold.get((file, at))
-            if cold is None or cold == data:
-                continue
-            moment = next((failure for failure in self._failures if failure >= row), None)
-            if moment is not None:
-                found[moment] = (
-                    f"Here the data is lost: {data} in {_offset(at)} of '{file}' is written no more, "
-                    f"and a new mount finds {cold}."
-                )
-        return found
+                pass  # what is observed stands above the timeline; the console below it
 
     def _add(self, at: float, **cells: Cell) -> None:
         self.rows.append(Row(at, {_LANES.get(lane, lane): cell for lane, cell in cells.items()}))
@@ -161,6 +157,9 @@ class _Painter:
 
     def _call(self, event: Called) -> None:
         self._begun = True
+        if event.process == NOBODY:
+            self._band(event.at, f"{_named(event)} → {event.result}")
+            return
         told, self._told = self._told, []
         failed = isinstance(event.result, str)
         tone = Tone.BAD if failed else Tone.GOOD if event.call in _SYNCING else Tone.PLAIN
@@ -270,8 +269,18 @@ class _Painter:
             self._add(event.at, cache=cell)
             return
         if event.way == "cold":
-            self._cold[event.file, event.offset] = event.content
+            self._compare(event)
         self._add(event.at, disk=cell)
+
+    def _compare(self, event: ContentSeen) -> None:
+        """Hold what a new mount finds against what was written last."""
+        data, row = self._written.get((event.file, event.offset), (event.content, 0))
+        moment = next((failure for failure in self._failures if failure >= row), None)
+        if data != event.content and moment is not None:
+            self.losses[moment] = (
+                f"Here the data is lost: {data} in {_offset(event.offset)} of '{event.file}' "
+                f"is written no more, and a new mount finds {event.content}."
+            )
 
 
 _LANES = {"cache": CACHE, "error": ERROR, "device": DEVICE, "disk": DISK}

@@ -3,13 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from fsyncgate.model import Fault, Judgement, Result, Scenario
 from fsyncgate.report import difference as differing
-from fsyncgate.report.html.content import Content, Run, content
+from fsyncgate.report.html.content import Run, content
+from fsyncgate.report.html.parts import asset, json, page
 from fsyncgate.report.words import summary, unsafe
 from fsyncgate.store import Store
 
@@ -30,22 +27,17 @@ def write(
 
 def render(runs: Sequence[Run], scenarios: Mapping[str, Scenario], faults: Mapping[str, Fault]) -> str:
     """Return the page."""
-    environment = Environment(
-        loader=PackageLoader("fsyncgate.report.html", ""), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
     made = content(runs, scenarios, faults)
-    source = environment.loader
-    assert source is not None
-    files = {name: Markup(source.get_source(environment, name)[0]) for name in ("report.css", "report.js")}
-    return environment.get_template("report.html.j2").render(
+    return page(
+        "report.html.j2",
         title=_title(runs),
         verdict=_verdict([result for run in runs for result in run.results]),
         parts=_parts(runs, scenarios),
         facts=[fact for run in runs for fact in _facts(run)],
-        index=_json(made),
+        index=json(made.index),
         chunks=made.chunks,
-        **{name.partition(".")[2]: text for name, text in files.items()},
+        css=asset("report.css"),
+        js=asset("timeline.js") + asset("report.js"),
     )
 
 
@@ -98,11 +90,3 @@ def _facts(run: Run) -> list[str]:
     made = f"fsyncgate {record.version}, QEMU {record.qemu} ({record.accelerator})"
     took = f"begun {record.started:%Y-%m-%d %H:%M} UTC, {record.seconds:.0f} s"
     return [f"{before}{made}, {took}, {len(run.results)} of {record.planned} cases."]
-
-
-def _json(made: Content) -> Markup:
-    """Return JSON that may stand within a script element: nothing in it can end that."""
-    text = msgspec.json.encode(made.index).decode()
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)

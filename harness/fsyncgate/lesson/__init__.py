@@ -1,0 +1,1 @@
+"""Lessons: a real machine, one step at a time, and the reader guesses first."""
