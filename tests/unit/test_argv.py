@@ -60,6 +60,7 @@ def test_what_is_written_to_the_disk_is_thrown_away_and_its_errors_reach_the_gue
     device = settings(arguments, "-device", f"virtio-blk-pci,id={DISK_ID}")
     assert (device["werror"], device["rerror"], device["write-cache"]) == ("report", "report", "on")
     assert device["serial"] == "fsyncgate"
+    assert device["share-rw"] == "on"  # the harness writes beside the guest, to make QEMU flush
 
 
 def test_a_machine_that_will_be_saved_shares_its_memory_and_one_that_is_restored_does_not() -> None:

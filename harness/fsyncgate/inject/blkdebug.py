@@ -12,8 +12,9 @@ from fsyncgate.machine.argv import DISK_ID
 from fsyncgate.machine.monitor import Monitor
 from fsyncgate.machine.snapshot import Machine
 from fsyncgate.model import Fault
-from fsyncgate.storage.disk import Disk
+from fsyncgate.storage.disk import UNUSED, Disk
 from fsyncgate.storage.place import Place
+from fsyncgate.storage.table import SECTOR
 
 _BROKEN = "broken"
 _WRITE = "pwritev"
@@ -58,11 +59,26 @@ class NodeSwap:
             inject_error=rules, **({"set_state": states} if (states := counting(fault)) else {}),
         )  # fmt: skip
         self._put(_BROKEN)
+        if any(rule.get("iotype") == "flush" for rule in rules):
+            self._write_once()
 
     def mend(self) -> None:
         """Swap the good node back."""
         self._put(self._good)
         self._monitor.execute("blockdev-del", node_name=_BROKEN)
+
+    def _write_once(self) -> None:
+        """Write to sectors that nobody uses: QEMU does not flush a node to which nothing was written.
+
+        A guest's flush would succeed if the guest itself had written nothing since the nodes were swapped
+        (bdrv_co_flush() in QEMU's block/io.c). Whether this write fails as well makes no difference.
+        """
+        start, _ = UNUSED
+        said = self._monitor.execute(
+            "human-monitor-command", command_line=f'qemu-io {_BROKEN} "write -q {start * SECTOR} {SECTOR}"'
+        )
+        if said and "write failed" not in said:
+            raise Unsupported(f"QEMU lets nobody write beside the guest: {said.strip()}")
 
     def _put(self, node: str) -> None:
         self._monitor.execute("qom-set", path=self._device, property="drive", value=node)

@@ -37,7 +37,7 @@ class ScsiDisk:
         _take_image(monitor)
         monitor.execute(
             "device_add", driver="scsi-hd", id=_DEVICE, bus=f"{BUS}.0", drive=_IMAGE, serial=SERIAL,
-            write_cache="on", werror="report", rerror="report",
+            write_cache="on", share_rw=True, werror="report", rerror="report",
         )  # fmt: skip
         self.layers = Disk(actor, _found(actor))
         self._swap = NodeSwap(monitor, _DEVICE, _IMAGE)

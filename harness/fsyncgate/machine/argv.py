@@ -119,10 +119,10 @@ def _disk(name: str, serial: str, image: str | None) -> list[str]:
         if image is None
         else ["-drive", f"if=none,id={node},file={_quoted(image)},format=raw,snapshot=on,cache=unsafe"]
     )
-    on_error = "werror=report,rerror=report"
+    further = "write-cache=on,share-rw=on,werror=report,rerror=report"
     return [
         *backend,
-        "-device", f"virtio-blk-pci,id={name},drive={node},serial={serial},write-cache=on,{on_error}",
+        "-device", f"virtio-blk-pci,id={name},drive={node},serial={serial},{further}",
     ]  # fmt: skip
 
 
