@@ -1,6 +1,6 @@
 """overlayfs stands between the application and the file system that writes: what does it pass on?"""
 
-from fsyncgate.scenario import EIO, NEW, O_RDONLY, OLD, Fault, Observe, Volume
+from fsyncgate.scenario import EIO, NEW, O_DSYNC, O_RDONLY, O_RDWR, OLD, Fault, Observe, Volume
 
 
 def test_overlay_fsync(volume: Volume, fault: Fault, observe: Observe) -> None:
@@ -81,3 +81,21 @@ def test_overlay_reader_from_before_the_copy(volume: Volume, fault: Fault, obser
     with fault.on(file.data):
         volume.write_back()
     observe(writer=writer.fsync(), asked_before=asked.fsync(), never_asked=silent.fsync())
+
+
+def test_overlay_msync(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """The file is changed through a mapping, and msync asked to bring it to the disk."""
+    file = volume.file("f").filled_with(OLD)
+    opened = file.open()
+    mapping = opened.mapped()
+    mapping.store(NEW)
+    with fault.on(file.data):
+        observe(first=mapping.msync(), second=mapping.msync(), fsync=opened.fsync())
+
+
+def test_overlay_o_dsync(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """With O_DSYNC the write itself waits for the disk. Through an overlay that syncs nothing?"""
+    file = volume.file("f").filled_with(OLD)
+    opened = file.open(O_RDWR | O_DSYNC)
+    with fault.on(file.data):
+        observe(write=opened.write(NEW), fsync=opened.fsync())
