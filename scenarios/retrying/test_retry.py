@@ -1,6 +1,6 @@
 """fsync failed. Try again? The lesson of 2018."""
 
-from fsyncgate.scenario import NEW, OLD, Fault, Observe, Volume
+from fsyncgate.scenario import BLOCK, NEW, OLD, Fault, Observe, Volume
 
 
 def test_retry(volume: Volume, fault: Fault, observe: Observe) -> None:
@@ -23,6 +23,19 @@ def test_heal_then_retry(volume: Volume, fault: Fault, observe: Observe) -> None
         volume.write_back()
         observe(first=opened.fsync())
     observe(fsync=opened.fsync(), hot=file.hot(), raw=file.raw(), cold=file.cold())
+
+
+def test_metadata_is_retried(volume: Volume, fault: Fault, observe: Observe) -> None:
+    """The file has grown, and fsync has put that into the log. Freezing wants its inode in its place."""
+    file = volume.file("f").filled_with(OLD)
+    opened = file.open()
+    opened.write(NEW, at=BLOCK)
+    observe(fsync=opened.fsync())
+    with fault.on(file.inode_block):
+        freezing = opened.freeze_in_background()
+        fault.met(times=3)
+        observe(frozen_meanwhile=freezing.done())
+    observe(freeze=freezing.result(), thaw=opened.thaw(), cold=file.cold(at=BLOCK))
 
 
 def test_heal_then_rewrite(volume: Volume, fault: Fault, observe: Observe) -> None:

@@ -15,6 +15,8 @@ from fsyncgate.guest.actor import Actor, Pending
 from fsyncgate.guest.arguments import Argument, Out
 from fsyncgate.guest.constants import (
     AT_FDCWD,
+    FIFREEZE,
+    FITHAW,
     MADV_RANDOM,
     MAP_SHARED,
     MS_ASYNC,
@@ -175,6 +177,14 @@ class OpenFile:
     def fsync_in_background(self) -> "Background":
         """Start an fsync and return at once: it may hang."""
         return self._started("fsync")
+
+    def freeze_in_background(self) -> "Background":
+        """Start to freeze the file system this file is on (FIFREEZE) and return at once."""
+        return self.process.start("freeze", {"file": self.path}, "ioctl", self.descriptor, FIFREEZE, 0)
+
+    def thaw(self) -> Outcome:
+        """Let the file system go on that was frozen (FITHAW)."""
+        return self.process.call("thaw", {"file": self.path}, "ioctl", self.descriptor, FITHAW, 0)
 
     def syncfs_in_background(self) -> "Background":
         """Start a syncfs and return at once."""

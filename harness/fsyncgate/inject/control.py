@@ -86,10 +86,13 @@ class FaultControl:
         self._witness.look()  # what failed while the disk was being healed is the fault's as well
         self._witness.write(Healed(self._witness.now(), armed.fault))
 
-    def met(self) -> None:
-        """Wait until the fault has fired: for one that hangs, until a request waits. Raises GuestError."""
+    def met(self, *, times: int = 1) -> None:
+        """Wait until the fault has fired: for one that hangs, until a request waits. Raises GuestError.
+
+        With `times` until it has fired that often.
+        """
         deadline = time.monotonic() + PATIENCE
-        while not self.fired:
+        while self.fired < times:
             if time.monotonic() > deadline:
                 raise GuestError(f"Nothing met the fault '{self.fault.id}' within {PATIENCE:.0f} s.")
 
