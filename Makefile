@@ -22,7 +22,7 @@ PACKAGES := qemu-system-x86 e2fsprogs xfsprogs btrfs-progs f2fs-tools kmod cpio 
 # Chromium, with its driver, reads the HTML report in the tests.
 BROWSER := chromium chromium-driver
 
-.PHONY: help setup packages browser qualify test lint unit vm page bench clean
+.PHONY: help setup packages browser qualify test lint unit vm page bench pictures clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -51,6 +51,10 @@ page: $(VENV)/.developer | browser
 
 bench: $(VENV)/.user
 	$(BIN)/python tests/bench.py
+
+# RUN=results/... names the run whose report is pictured.
+pictures: $(VENV)/.developer | browser
+	$(BIN)/python -m tests.pictures $(RUN)
 
 clean:
 	rm -rf $(VENV) build results .mypy_cache .ruff_cache .pytest_cache .hypothesis

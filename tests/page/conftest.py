@@ -43,16 +43,21 @@ def page(run: Path) -> str:
     return (run / "report.html").as_uri()
 
 
-@pytest.fixture
-def browser() -> Iterator[webdriver.Chrome]:
-    """A Chromium that keeps what its console says."""
+def chromium() -> webdriver.Chrome:
+    """Start a Chromium that keeps what its console says."""
     driver = shutil.which("chromedriver")
-    assert driver, "Debian's chromium-driver is not installed: make setup"
+    assert driver, "Debian's chromium-driver is not installed: make browser"
     options = Options()
     for option in _OPTIONS:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    chrome = webdriver.Chrome(options, Service(driver))
+    return webdriver.Chrome(options, Service(driver))
+
+
+@pytest.fixture
+def browser() -> Iterator[webdriver.Chrome]:
+    """A browser of the test's own."""
+    chrome = chromium()
     try:
         yield chrome
     finally:
