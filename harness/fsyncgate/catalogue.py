@@ -17,7 +17,9 @@ from fsyncgate.places import place
 
 _T = TypeVar("_T")
 
-Mechanism = Literal["dm", "blkdebug", "scsi", "thin"]
+Mechanism = Literal[
+    "dm", "blkdebug", "scsi", "thin", "scsi-delete", "unplug-scsi", "unplug-virtio", "unplug-usb"
+]  # fmt: skip
 """The mechanisms that there are: the keys of `inject.mechanisms.MECHANISMS`."""
 
 _ROW = ("kernel", "filesystem", "fault", "safe", "because", "commit", "lesson")

@@ -57,13 +57,29 @@ class Healed(msgspec.Struct, frozen=True, tag_field="event", tag="healed"):
     fault: str
 
 
+class DiskGone(msgspec.Struct, frozen=True, tag_field="event", tag="disk-gone"):
+    """The guest's kernel has no such disk any more: its name has left /sys/block."""
+
+    at: float
+    name: str
+
+
+class DiskBack(msgspec.Struct, frozen=True, tag_field="event", tag="disk-back"):
+    """The disk that was gone is there again, under this name, and can be opened."""
+
+    at: float
+    name: str
+
+
 class BlockDone(msgspec.Struct, frozen=True, tag_field="event", tag="block"):
     """A request ended (tracepoints block:block_bio_complete and, on `disk`, block:block_rq_complete)."""
 
     at: float
     clock: float
     device: str
-    """`volume` (what the file system sits on), `fault` (below it, where faults are made) or `disk`."""
+    """`volume` (what the file system sits on), `fault` (below it, where faults are made), `disk`, or
+    `removed` (a disk that was taken away).
+    """
     rwbs: str
     """As the block tracepoints write it: F before the W is a flush before it, F after it is FUA."""
     sector: int
@@ -204,9 +220,9 @@ class Ended(msgspec.Struct, frozen=True, tag_field="event", tag="ended"):
 
 
 Event = (
-    Began | Called | Armed | Healed | BlockDone | BlockQueued | LetGo | AtRest | ErrorRecorded | ErrorReported
-    | WritebackBegan | InodeWritten | PageSeen | ContentSeen | Observed | ConsoleSaid | Panicked | TraceLost
-    | Ended
+    Began | Called | Armed | Healed | DiskGone | DiskBack | BlockDone | BlockQueued | LetGo | AtRest
+    | ErrorRecorded | ErrorReported | WritebackBegan | InodeWritten | PageSeen | ContentSeen | Observed
+    | ConsoleSaid | Panicked | TraceLost | Ended
 )  # fmt: skip
 
 

@@ -10,7 +10,18 @@ from msgspec.structs import replace
 from fsyncgate.errors import GuestError, UsageError
 from fsyncgate.guest.tracing import KernelEvent, Tracer
 from fsyncgate.guest.witness import Witness
-from fsyncgate.history import Armed, BlockDone, BlockQueued, Event, Healed, LetGo, Recorder, read
+from fsyncgate.history import (
+    Armed,
+    BlockDone,
+    BlockQueued,
+    DiskBack,
+    DiskGone,
+    Event,
+    Healed,
+    LetGo,
+    Recorder,
+    read,
+)
 from fsyncgate.inject import control
 from fsyncgate.inject.control import FaultControl
 from fsyncgate.model import Fault, Persistence
@@ -47,12 +58,26 @@ class Noted:
     def layers(self) -> Layers:
         raise NotImplementedError
 
-    def arm(self, fault: Fault, place: Place) -> None:
+    def arm(self, fault: Fault, place: Place) -> DiskGone | None:
         self.done.append(f"arm {fault.id} at {place.role}")
+        return None
 
-    def heal(self) -> None:
+    def heal(self) -> DiskBack | None:
         self._tracer.waiting += self.meanwhile
         self.done.append("heal")
+        return None
+
+
+class Pulled(Noted):
+    """A mechanism that takes the disk away."""
+
+    def arm(self, fault: Fault, place: Place) -> DiskGone:
+        super().arm(fault, place)
+        return DiskGone(0.0, "sda")
+
+    def heal(self) -> DiskBack:
+        super().heal()
+        return DiskBack(0.0, "sdb")
 
 
 class Bench:
@@ -204,3 +229,18 @@ def test_to_wait_for_a_request_that_never_comes_ends_with_a_sentence(
         made.fault.arm(DATA)
         with pytest.raises(GuestError, match="Nothing met the fault 'data-hang'"):
             made.fault.met()
+
+
+def test_a_disk_that_goes_and_comes_back_is_told_of_where_it_happened(tmp_path: Path) -> None:
+    removal = Fault("removal", "", "remove", "any", "", "unplug-scsi", Persistence.UNTIL_HEALED, "")
+    place = Place("any", ((0, 1048576),))
+    refused = BlockDone(0.0, 4.3, "removed", "W", 266240, 8, "ENODEV")
+    with bench(tmp_path) as on:
+        fault = FaultControl(removal, Pulled(on.kernel), on.witness)
+        with fault.on(place):
+            assert fault.fired == 1
+            on.happens(refused)
+            on.witness.look()
+    armed = Armed(0.0, "removal", "any", [(0, 1048576)])
+    gone, back = DiskGone(0.0, "sda"), DiskBack(0.0, "sdb")
+    assert on.story == [armed, gone, refused, back, Healed(0.0, "removal")]

@@ -169,7 +169,7 @@ TARGETS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_described_in_whole(name: str) -> None:
     fault = FAULTS[name]
-    assert fault.operation in {"write", "read", "flush", "drop", "hang", "slow", "none"}
+    assert fault.operation in {"write", "read", "flush", "drop", "hang", "slow", "remove", "none"}
     assert fault.target in TARGETS
     assert bool(fault.errno) == (fault.operation in {"write", "read", "flush"})
     assert fault.errno == "" or fault.errno in errorcode.values()

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from fsyncgate.check.splitting import has_part_outside, whole
 from fsyncgate.check.waiting import Traced, makes_wait, overlaps, under_way, waited
-from fsyncgate.history import Armed, BlockDone, BlockQueued, Event, Healed, LetGo
+from fsyncgate.history import Armed, BlockDone, BlockQueued, DiskGone, Event, Healed, LetGo
 from fsyncgate.model import Fault
 
 _OUTSIDE = {"blkdebug", "scsi"}
 """Mechanisms that are the disk itself."""
+
+REMOVED = "removed"
+"""The role of a disk that was taken away."""
 
 Window = tuple[Armed, list[Traced]]
 """An armed fault and what was traced from then on until it was healed."""
@@ -18,6 +21,8 @@ def windows(events: Iterable[Event]) -> tuple[list[Window], list[BlockDone]]:
     """Return each armed window with what was traced in it, and the completions outside of all.
 
     A request that was held when the fault was armed belongs to the window: it goes on into the fault.
+    A disk that was taken away stays so, whatever comes in its place: that its requests go on failing after
+    the healing is no news.
     """
     found: list[Window] = []
     outside: list[Traced] = []
@@ -29,20 +34,29 @@ def windows(events: Iterable[Event]) -> tuple[list[Window], list[BlockDone]]:
                 found.append((event, current))
             case Healed():
                 current = outside
-            case BlockDone() | BlockQueued() | LetGo():
+            case BlockDone() | BlockQueued() | LetGo() | DiskGone():
                 current.append(event)
             case _:
                 pass
-    return found, ends(outside)
+    return found, [event for event in ends(outside) if event.device != REMOVED]
 
 
 def ends(traced: Iterable[Traced]) -> list[BlockDone]:
-    """Return the completions alone."""
-    return [event for event in traced if isinstance(event, BlockDone)]
+    """Return the completions alone.
+
+    What a driver asks a new disk on its own account (rwbs `N`) may be refused, and is nobody's data.
+    """
+    return [event for event in traced if isinstance(event, BlockDone) and not event.rwbs.startswith("N")]
 
 
 def fired(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> int:
-    """Return how often the fault fired in its window."""
+    """Return how often the fault fired in its window.
+
+    A removal has happened when the guest has no such disk any more. No request need fail for that: a file
+    system that was told of it makes none.
+    """
+    if fault.operation == "remove":
+        return sum(isinstance(event, DiskGone) for event in traced)
     if makes_wait(fault):
         return waited(fault, armed, traced)
     if fault.operation == "drop":
@@ -76,6 +90,8 @@ def _waited_for(event: BlockDone, before: BlockDone | None) -> bool:
 
 
 def _explained(fault: Fault, armed: Armed, event: BlockDone) -> bool:
+    if fault.operation == "remove":
+        return event.device == REMOVED
     if event.error != fault.errno:
         return False
     if event.device == "volume":

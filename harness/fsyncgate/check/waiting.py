@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from fsyncgate.history import Armed, BlockDone, BlockQueued, LetGo
+from fsyncgate.history import Armed, BlockDone, BlockQueued, DiskGone, LetGo
 from fsyncgate.model import Fault
 from fsyncgate.storage.table import SLOW_MS
 
-Traced = BlockDone | BlockQueued | LetGo
+Traced = BlockDone | BlockQueued | LetGo | DiskGone
 """What a window is read from."""
 
 AT = "fault"

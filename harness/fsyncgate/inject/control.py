@@ -5,12 +5,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from fsyncgate.check.firing import fired
 from fsyncgate.check.waiting import Traced, makes_wait
 from fsyncgate.errors import GuestError, MachineLost, UsageError
 from fsyncgate.guest.tracing import KernelEvent
 from fsyncgate.guest.witness import Witness
-from fsyncgate.history import Armed, BlockDone, BlockQueued, Healed, LetGo
+from fsyncgate.history import Armed, BlockDone, BlockQueued, DiskBack, DiskGone, Healed, LetGo
 from fsyncgate.model import Fault, Persistence
 from fsyncgate.storage.disk import Layers
 from fsyncgate.storage.place import Place
@@ -27,12 +29,12 @@ class Mechanism(Protocol):
         """The block devices from the disk up to what is mounted."""
         ...
 
-    def arm(self, fault: Fault, place: Place) -> None:
-        """Make the fault. Raises Unsupported if this machine cannot."""
+    def arm(self, fault: Fault, place: Place) -> DiskGone | None:
+        """Make the fault; return what the guest shows of it at once. Raises Unsupported if it cannot."""
         ...
 
-    def heal(self) -> None:
-        """Make the disk good again."""
+    def heal(self) -> DiskBack | None:
+        """Make the disk good again; return what the guest shows of that."""
         ...
 
 
@@ -70,9 +72,12 @@ class FaultControl:
             raise UsageError(f"The fault '{self.fault.id}' hits '{self.fault.target}', not '{place.role}'.")
         self._witness.look()
         self._seen.clear()
-        self._mechanism.arm(self.fault, place)
+        gone = self._mechanism.arm(self.fault, place)
         self._armed = Armed(self._witness.now(), self.fault.id, place.role, list(place.sectors))
         self._witness.write(self._armed)
+        if gone is not None:
+            self._seen.append(gone)
+            self._witness.write(replace(gone, at=self._witness.now()))
 
     def heal(self) -> None:
         """Make the disk good again; does nothing if it is."""
@@ -82,8 +87,10 @@ class FaultControl:
         self._witness.look()
         if makes_wait(self.fault):
             self._witness.write(LetGo(self._witness.now(), armed.fault))
-        self._mechanism.heal()
+        back = self._mechanism.heal()
         self._witness.look()  # what failed while the disk was being healed is the fault's as well
+        if back is not None:
+            self._witness.write(replace(back, at=self._witness.now()))
         self._witness.write(Healed(self._witness.now(), armed.fault))
 
     def met(self, *, times: int = 1) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from fsyncgate.inject.blkdebug import Blkdebug
 from fsyncgate.inject.control import Mechanism
 from fsyncgate.inject.dm import DeviceMapper
+from fsyncgate.inject.removal import REMOVALS
 from fsyncgate.inject.scsi import ScsiDisk
 from fsyncgate.inject.thin import ThinPool
 from fsyncgate.machine.snapshot import Machine
@@ -14,4 +15,5 @@ MECHANISMS: Mapping[str, Callable[[Machine], Mechanism]] = {
     "blkdebug": Blkdebug,
     "scsi": ScsiDisk,
     "thin": ThinPool,
+    **REMOVALS,
 }

@@ -38,6 +38,10 @@ class Monitor:
         named = {name.replace("_", "-"): value for name, value in arguments.items()}
         return self._run(self._client.execute(command, named))
 
+    def unplug(self, device: str) -> None:
+        """Take a device out, and return when QEMU's own event says that it is gone."""
+        self._run(self._unplug(device))
+
     def save(self, state: str) -> None:
         """Stop the guest and write everything but its memory to the pipe command of `state`."""
         self.execute("stop")
@@ -74,6 +78,13 @@ class Monitor:
                 if status in {"failed", "cancelled"}:
                     raise MachineLost(f"QEMU could not move the machine's state: migration '{status}'.")
 
+    async def _unplug(self, device: str) -> None:
+        with self._client.listener("DEVICE_DELETED") as events:
+            await self._client.execute("device_del", {"id": device})
+            async for event in events:
+                if _device(event) == device:
+                    return
+
     async def _add_changes(self, drive: str, target: str) -> None:
         """Back up the top layer, and return when QEMU's own event says that it is done."""
         blocks: Any = await self._client.execute("query-block")
@@ -102,3 +113,8 @@ class Monitor:
 def _status(event: Mapping[str, Any]) -> str:
     """Return what a MIGRATION event says."""
     return str(event["data"]["status"])
+
+
+def _device(event: Mapping[str, Any]) -> str:
+    """Return the device that an event tells of; empty if it has no name."""
+    return str(event["data"].get("device", ""))

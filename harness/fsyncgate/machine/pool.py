@@ -21,7 +21,7 @@ from fsyncgate.model import FileSystem, Kernel
 from fsyncgate.shelf import Shelf
 
 DRIVERS = [
-    "virtio_pci", "virtio_blk", "virtio_console", "virtio_scsi", "sd_mod",
+    "virtio_pci", "virtio_blk", "virtio_console", "virtio_scsi", "sd_mod", "xhci_pci", "usb_storage",
     "dm_mod", "dm_flakey", "dm_delay", "dm_thin_pool",
 ]  # fmt: skip
 """Modules that every guest needs; file systems add theirs."""
