@@ -97,6 +97,11 @@ class Mapper:
         """Let the requests go on that waited; does nothing if none were held."""
         self._ioctl(DEV_SUSPEND, message(name))
 
+    def drain(self, name: str) -> None:
+        """Wait until a device has answered every request that it has; those that come meanwhile wait."""
+        self._ioctl(DEV_SUSPEND, message(name, flags=SUSPEND | SKIP_LOCKFS))
+        self.release(name)
+
     def remove(self, name: str) -> None:
         """Remove a device that nothing uses."""
         self._ioctl(DEV_REMOVE, message(name))

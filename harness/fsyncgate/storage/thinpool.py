@@ -87,9 +87,10 @@ class ThinStack:
                 raise GuestError(f"Nobody asked the full thin pool for a block within {PATIENCE:.0f} s.")
 
     def grow(self) -> None:
-        """Give the pool more blocks, as its administrator does: what waited goes on."""
+        """Give the pool more blocks, as its administrator does, and wait until it has served who waited."""
         self._mapper.replace("data", self._data_table(GROWN))
         self._mapper.replace("pool", self._pool_table(GROWN))
+        self._mapper.drain("fault")
 
     def hold(self) -> None:
         """Let every request wait below the volume until `release`."""
