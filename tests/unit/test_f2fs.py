@@ -2,7 +2,7 @@
 
 import struct
 
-from fsyncgate.storage.f2fs import data_ranges
+from fsyncgate.storage.f2fs import data_ranges, node_ranges
 
 CHECKPOINT, MAIN = 512, 5120
 SEGMENT = 512
@@ -32,3 +32,9 @@ def test_data_is_appended_to_the_segments_of_the_newest_checkpoint() -> None:
     old, new = checkpoint(7, 8, 9, 10), checkpoint(8, 3, 1, 2)
     assert data_ranges(disk(old, new).__getitem__) == where
     assert data_ranges(disk(new, old).__getitem__) == where
+
+
+def test_nodes_are_appended_to_segments_of_their_own() -> None:
+    read = disk(checkpoint(7, 8, 9, 10), checkpoint(8, 3, 1, 2)).__getitem__
+    assert node_ranges(read) == [((MAIN + number * SEGMENT) * 8, SEGMENT * 8) for number in (70, 71, 72)]
+    assert not set(node_ranges(read)) & set(data_ranges(read))

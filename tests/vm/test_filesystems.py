@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import Host
+from tests.vm.conftest import Host
 
 pytestmark = pytest.mark.vm
 

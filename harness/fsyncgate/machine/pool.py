@@ -21,10 +21,14 @@ from fsyncgate.model import FileSystem, Kernel
 from fsyncgate.shelf import Shelf
 
 DRIVERS = [
+    "crc32c_generic", "crc32c_cryptoapi",
     "virtio_pci", "virtio_blk", "virtio_console", "virtio_scsi", "sd_mod", "xhci_pci", "usb_storage",
     "dm_mod", "dm_flakey", "dm_delay", "dm_thin_pool",
 ]  # fmt: skip
-"""Modules that every guest needs; file systems add theirs."""
+"""Modules that every guest needs; file systems add theirs.
+
+The checksum comes first: `libcrc32c`, which thin pools, XFS and btrfs need, refuses to be loaded without one.
+"""
 
 SETTINGS = {
     "/proc/sys/kernel/printk": "7 4 1 7",

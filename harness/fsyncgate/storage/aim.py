@@ -6,7 +6,7 @@ from fsyncgate.errors import GuestError, Unsupported
 from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.arguments import Out
 from fsyncgate.storage.disk import UNUSED
-from fsyncgate.storage.layout import Btrfs, Layout
+from fsyncgate.storage.layout import Btrfs, F2fs, Layout
 from fsyncgate.storage.place import Place
 from fsyncgate.storage.roles import InodeNumbers, Roles
 from fsyncgate.storage.table import SECTOR, Range, without
@@ -24,7 +24,13 @@ class Aim:
 
     @property
     def journal(self) -> Place:
-        """The sectors of the journal. Raises Unsupported if there is none on this disk."""
+        """The sectors of the journal. Raises Unsupported if there is none on this disk.
+
+        f2fs has none: what an fsync leaves for the next mount are the nodes of its files, in a log.
+        """
+        layout = self._layout()
+        if isinstance(layout, F2fs):
+            return Place("journal", tuple(layout.nodes()))
         return self._place("journal", self._roles.journal)
 
     @property

@@ -78,6 +78,10 @@ class F2fs(InPlace):
         """Return the file's own sectors and the segments to which data is appended; no node lies there."""
         return super().data(path) + f2fs.data_ranges(self._read)
 
+    def nodes(self) -> list[Range]:
+        """Return the segments to which nodes are appended: what fsync writes, and a mount rolls forward."""
+        return f2fs.node_ranges(self._read)
+
 
 class Btrfs:
     """btrfs puts every write into a new place: only the chunks that hold data can be named."""
