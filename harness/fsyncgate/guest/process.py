@@ -190,6 +190,10 @@ class OpenFile:
         """Start a syncfs and return at once."""
         return self._started("syncfs")
 
+    def freeze(self) -> Outcome:
+        """Stop all changes and bring everything to its place, as before a snapshot (FIFREEZE)."""
+        return self.process.call("freeze", {"file": self.path}, "ioctl", self.descriptor, FIFREEZE, 0)
+
     def write_in_background(self, data: bytes, *, at: int = 0) -> "Background":
         """Start to write `data` at the byte offset `at` and return at once."""
         named: dict[str, object] = {"file": self.path, "data": name(data), "at": at, "bytes": len(data)}

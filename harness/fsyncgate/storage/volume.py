@@ -11,6 +11,7 @@ from fsyncgate.guest import pages
 from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.arguments import Out
 from fsyncgate.guest.constants import AT_FDCWD, O_CREAT, O_DIRECT, O_DIRECTORY, O_RDONLY, O_RDWR, O_WRONLY
+from fsyncgate.guest.files import write_file
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.guest.rest import UNINTERRUPTIBLE, Watchman, where
 from fsyncgate.guest.watch import Watch
@@ -212,6 +213,18 @@ class Volume:
     def state(self) -> str:
         """How /proc/mounts describes it: `rw` or `ro`, and `emergency_ro` or `shutdown` where it says so."""
         return self._mounts.state
+
+    def retry_metadata(self, times: int) -> None:
+        """Tell XFS how often to write metadata again that cannot be written; by default it never gives up.
+
+        Raises Unsupported for another file system.
+        """
+        name = self._layers.volume_path.rpartition("/")[2]
+        path = f"/sys/fs/xfs/{name}/error/metadata/EIO/max_retries"
+        try:
+            write_file(self._actor, path, str(times))
+        except GuestError:
+            raise Unsupported(f"'{self._filesystem.id}' has no 'max_retries'.") from None
 
     def fsck(self) -> str:
         """Return what the file system's own checker, on the host, says of the disk as it is now.
