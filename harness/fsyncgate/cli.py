@@ -11,7 +11,7 @@ import click
 from fsyncgate import catalogue, engine, resume
 from fsyncgate.controller import Controller
 from fsyncgate.display import Display
-from fsyncgate.errors import INTERRUPTED, USAGE, FsyncgateError, UsageError
+from fsyncgate.errors import INTERRUPTED, UNKNOWN, USAGE, FsyncgateError, UsageError
 from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.history import writing
 from fsyncgate.kernels.catalogue import Spec, choose, flavours
@@ -284,6 +284,24 @@ def lesson(which: str | None, *, auto: bool, kernel: str, out: Path | None) -> N
         )
     asked = known[which] if which in known else read(Path(which))
     sys.exit(play(asked, kernel, out or Path(f"lesson-{asked.number}.html"), auto=auto))
+
+
+@cli.command()
+def doctor() -> None:
+    """Say what this host has, and what each missing thing would take.
+
+    Exit status 3 if something is missing without which nothing can be asked.
+    """
+    from fsyncgate.doctor import examine
+
+    lacking = False
+    for one in examine():
+        lacking = lacking or (one.needed and not one.good)
+        sign = click.style("✓", "green") if one.good else click.style("✗" if one.needed else "-", "red")
+        click.echo(f"{sign} {click.style(one.what, bold=True)}: {one.says}")
+        if one.advice:
+            click.echo(f"    {one.advice}")
+    sys.exit(UNKNOWN if lacking else 0)
 
 
 def main() -> None:

@@ -130,9 +130,14 @@ def _output(filesystem: FileSystem, command: list[str]) -> str:
     return done.stdout
 
 
+def program(name: str) -> str | None:
+    """Return the path of a program; Debian keeps some in sbin, which an ordinary user's PATH lacks."""
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+
+
 def _tool(filesystem: FileSystem, name: str) -> str:
-    """Find a program that Debian keeps in sbin, which an ordinary user's PATH lacks."""
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+    """Return the path of a program. Raises SetupError that names its package."""
+    found = program(name)
     if found is None:
         raise SetupError(
             f"'{name}' is not installed, so '{filesystem.id}' cannot be made.",
