@@ -15,13 +15,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from fsyncgate.errors import GuestError, Unsupported
-from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.constants import AT_FDCWD, O_RDONLY
 from fsyncgate.guest.files import names, read_file, write_file
 from fsyncgate.history import DiskBack, DiskGone
 from fsyncgate.inject.blkdebug import node_of, path_of
 from fsyncgate.machine.argv import BUS, DISK, DISK_ID, SLOTS
-from fsyncgate.machine.monitor import Monitor
 from fsyncgate.machine.snapshot import Machine
 from fsyncgate.model import Fault
 from fsyncgate.storage.disk import Disk
@@ -48,20 +46,23 @@ class Way:
     """The file in the disk's folder in sysfs that has its serial."""
     needs: tuple[str, ...]
     """The drivers of the guest, as folders below /sys/bus."""
+    torn: bool = False
+    """QEMU takes the disk away and says so afterwards; else the guest is asked, and has to let go of it."""
     deleted: bool = False
-    """The guest itself deletes the disk; else it is unplugged."""
+    """The guest deletes the disk by itself, and it is unplugged later."""
 
 
 _SCSI = Way("scsi-hd", f"{BUS}.0", "device/vpd_pg80", ("virtio/drivers/virtio_scsi", "scsi/drivers/sd"))
 WAYS = {
     "scsi-delete": replace(_SCSI, deleted=True),
-    "unplug-scsi": _SCSI,
+    "unplug-scsi": replace(_SCSI, torn=True),
     "unplug-virtio": Way("virtio-blk-pci", SLOTS[0], "serial", ("virtio/drivers/virtio_blk",)),
     "unplug-usb": Way(
         "usb-storage",
         f"{_USB}.0",
         "device/../../../../serial",
         ("pci/drivers/xhci_hcd", "usb/drivers/usb-storage", "scsi/drivers/sd"),
+        torn=True,
     ),
 }
 """By the names of the mechanisms."""
@@ -70,11 +71,12 @@ WAYS = {
 class PluggedDisk:
     """The layers of a bare disk that may be another one after a removal."""
 
-    def __init__(self, actor: Actor, own: Disk, monitor: Monitor) -> None:
-        """Take from `own`, the machine's own disk, what stays as it is."""
-        self._actor = actor
-        self._monitor = monitor
-        self.second_path = own.second_path
+    def __init__(self, machine: Machine, way: Way) -> None:
+        """Know of the second disk; the first is yet to come."""
+        self._actor = machine.guest.root
+        self._monitor = machine.qemu.monitor
+        self._way = way
+        self.second_path = Disk(self._actor).second_path
         self.targets: dict[str, str] = {}
         self.devices: dict[str, str] = {}
         self.name = self.disk_path = self.volume_path = ""
@@ -91,7 +93,14 @@ class PluggedDisk:
         self.devices = dict.fromkeys(self.devices, "removed")
 
     def hold(self) -> None:
-        """Let every request wait on its way to the image."""
+        """Let every request wait on its way to the image.
+
+        Raises Unsupported where the guest would wait for the request before it lets go of the disk.
+        """
+        if not self._way.torn:
+            raise Unsupported(
+                f"Requests to a disk that the guest lets go of ('{self._way.driver}') cannot be held."
+            )
         self._limit(1)
         self._monitor.execute("human-monitor-command", command_line=f'qemu-io {_IMAGE} "{_OWED}"')
 
@@ -121,7 +130,7 @@ class Removal:
         self._monitor = machine.qemu.monitor
         for driver in way.needs:
             self._need(driver)
-        self.layers = PluggedDisk(self._actor, Disk(self._actor), self._monitor)
+        self.layers = PluggedDisk(machine, way)
         self._take_image()
         if way.bus.startswith(_USB):
             write_file(self._actor, _SETTLE, "0", missing_ok=True)
@@ -138,7 +147,8 @@ class Removal:
         else:
             self._monitor.unplug(self._id)
         self.layers.let_go()
-        self._until(lambda: name not in names(self._actor, "/sys/block"), f"that '{name}' is gone")
+        if not self._seen(lambda: name not in names(self._actor, "/sys/block")):
+            raise GuestError(f"The guest has not noticed within {PATIENCE:.0f} s that '{name}' is gone.")
         return DiskGone(0.0, name)
 
     def heal(self) -> DiskBack:
@@ -172,7 +182,10 @@ class Removal:
             "device_add", driver=way.driver, id=self._id, bus=way.bus, drive=_IMAGE, serial=SERIAL,
             write_cache="on", **on_error,
         )  # fmt: skip
-        self._until(self._is_there, "a disk that was plugged in")
+        if not self._seen(self._is_there):
+            raise Unsupported(
+                f"This kernel has not noticed within {PATIENCE:.0f} s that a disk was plugged in."
+            )
 
     def _is_there(self) -> bool:
         for name in names(self._actor, "/sys/block"):
@@ -197,11 +210,12 @@ class Removal:
             raise Unsupported(f"This kernel has no driver '{driver.rpartition('/')[2]}'.")
         self._actor.call("close", opened.value)
 
-    def _until(self, look: Callable[[], bool], what: str) -> None:
+    def _seen(self, look: Callable[[], bool]) -> bool:
+        """Look until there is something to see, or patience ends."""
         deadline = time.monotonic() + PATIENCE
-        while not look():
-            if time.monotonic() > deadline:
-                raise GuestError(f"The guest has not noticed within {PATIENCE:.0f} s {what}.")
+        while not (seen := look()) and time.monotonic() < deadline:
+            pass
+        return seen
 
 
 REMOVALS: dict[str, Callable[[Machine], Removal]] = {

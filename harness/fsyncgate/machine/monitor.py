@@ -39,8 +39,11 @@ class Monitor:
         return self._run(self._client.execute(command, named))
 
     def unplug(self, device: str) -> None:
-        """Take a device out, and return when QEMU's own event says that it is gone."""
-        self._run(self._unplug(device))
+        """Take a device out, and return when QEMU's own event says that it is gone.
+
+        Raises MachineLost if the guest does not let go of it.
+        """
+        self._run(self._unplug(device), late="The guest did not let go of a disk")
 
     def save(self, state: str) -> None:
         """Stop the guest and write everything but its memory to the pipe command of `state`."""
@@ -101,11 +104,11 @@ class Monitor:
         finally:
             await self._client.execute("blockdev-del", {"node-name": _COPY})
 
-    def _run(self, coroutine: Any) -> Any:
+    def _run(self, coroutine: Any, *, late: str = "QEMU's monitor did not answer") -> Any:
         try:
             return self._runner.run(asyncio.wait_for(coroutine, TIMEOUT))
         except TimeoutError:
-            raise MachineLost(f"QEMU's monitor did not answer within {TIMEOUT:.0f} s.") from None
+            raise MachineLost(f"{late} within {TIMEOUT:.0f} s.") from None
         except (QMPError, OSError, EOFError) as error:
             raise MachineLost(f"QEMU's monitor failed: {error}.") from None
 
