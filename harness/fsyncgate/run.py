@@ -11,7 +11,7 @@ from fsyncgate.check.waiting import makes_wait
 from fsyncgate.errors import FsyncgateError, MachineLost
 from fsyncgate.guest.actor import Guest
 from fsyncgate.guest.pages import Cached
-from fsyncgate.guest.tracing import Parser, Tracer
+from fsyncgate.guest.tracing import Parser, Tracer, pipe_of
 from fsyncgate.guest.witness import Witness
 from fsyncgate.history import Began, ConsoleSaid, Ended, Event, Observed, Recorder, read, writing
 from fsyncgate.images.filesystem import Image
@@ -86,7 +86,7 @@ class Run:
             mechanism = MECHANISMS[self._fault.mechanism](machine)
             layers = mechanism.layers
             self._write(Began(0.0, self.case.id, self._kernel, layers.targets))
-            tracer = Tracer(actor, Parser(lambda: layers.devices, Cached()))
+            tracer = Tracer(actor, Parser(lambda: layers.devices, Cached()), pipe_of(actor))
             if makes_wait(self._fault):
                 tracer.watch_queue()
             witness = Witness(self._recorder, tracer)

@@ -243,14 +243,14 @@ class Piped(Actor):
 def test_a_line_that_comes_in_two_pieces_is_read_when_it_is_whole() -> None:
     line = b" init-90 [000] .....     4.25: block_bio_complete: 253,0 WS 266240 + 8 [-5]\n"
     pipe = Piped(line[:60], None, line[60:70], line[70:] + line[:5], None, line[5:], None)
-    tracer = Tracer(pipe, Parser(lambda: DEVICES, Cached()))
+    tracer = Tracer(pipe, Parser(lambda: DEVICES, Cached()), 3)
     assert tracer.drain(0.1) == []
     assert [found.at for found in tracer.drain(0.2)] == [0.2]
     assert [found.at for found in tracer.drain(0.3)] == [0.3]
 
 
 def test_an_empty_pipe_says_nothing() -> None:
-    assert Tracer(Piped(None), Parser(lambda: DEVICES, Cached())).drain(0.0) == []
+    assert Tracer(Piped(None), Parser(lambda: DEVICES, Cached()), 3).drain(0.0) == []
 
 
 # What flushers do

@@ -14,7 +14,7 @@ import os
 import signal
 import struct
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -265,6 +265,7 @@ class Guest:
         *,
         timeout: float | None = None,
         attach: Collection[int] = (),
+        notes: Mapping[str, str] | None = None,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         """Wait up to `timeout` seconds for the agent; then spawn actor 1, or find the actors of `attach`.
@@ -276,6 +277,8 @@ class Guest:
         timeout = channel.patience if timeout is None else timeout
         self.channel = channel
         self.actors: dict[int, Actor] = {}
+        self.notes = dict(notes or {})
+        """What was found out or made in the guest before it was saved, so that it need not be done again."""
         self.arena: int
         self.arena_size: int
         protocol, _, self.arena, self.arena_size = _HELLO.unpack(self._greeted(timeout, bool(attach)).body)
@@ -295,13 +298,18 @@ class Guest:
 
     @classmethod
     def attach(
-        cls, channel: Channel, actors: Collection[int] = (1,), *, timeout: float | None = None
+        cls,
+        channel: Channel,
+        actors: Collection[int] = (1,),
+        *,
+        timeout: float | None = None,
+        notes: Mapping[str, str] | None = None,
     ) -> Self:
         """Find actors that exist already, by number: after a machine was restored. See `__init__`.
 
         Name all that exist, as `pids` did: new actors get the numbers after the highest of these.
         """
-        return cls(channel, timeout=timeout, attach=actors)
+        return cls(channel, timeout=timeout, attach=actors, notes=notes)
 
     @property
     def root(self) -> Actor:

@@ -39,6 +39,11 @@ CACHE = ("filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from
 WRITEBACK = ("writeback/writeback_start", "writeback/writeback_single_inode")
 """What flushers do; switched on by the scenario that asks for it."""
 
+PIPE = "trace_pipe"
+"""The note of the guest's descriptor from which the trace is read."""
+PREPARED = (BLOCK, ERRSEQ, CACHE, "the pipe is open")
+"""What `prepare` does, in words that change when that does."""
+
 KernelEvent = (
     BlockDone | BlockQueued | ErrorRecorded | ErrorReported | InodeWritten | TraceLost | WritebackBegan
 )
@@ -140,14 +145,12 @@ def _pages(found: re.Match[str]) -> int:
 class Tracer:
     """Reads the guest's trace_pipe."""
 
-    def __init__(self, actor: Actor, parser: Parser) -> None:
-        """Open the pipe; what was traced before is thrown away."""
+    def __init__(self, actor: Actor, parser: Parser, pipe: int) -> None:
+        """Read the pipe that `prepare` has opened, by its descriptor: see `pipe_of`."""
         self._actor = actor
         self._parser = parser
         self.cached = parser.cached
-        write_file(actor, f"{TRACEFS}/trace", "\n")
-        opened = actor.call("openat", AT_FDCWD, f"{TRACEFS}/trace_pipe", O_RDONLY | O_NONBLOCK, 0)
-        self._pipe = opened.must("open trace_pipe")
+        self._pipe = pipe
         self._rest = ""
 
     def watch_queue(self) -> None:
@@ -163,8 +166,13 @@ class Tracer:
         return self._parser.events(whole + newline, at)
 
 
+def pipe_of(actor: Actor) -> int:
+    """Return the descriptor of the trace in a prepared guest."""
+    return int(actor.guest.notes[PIPE])
+
+
 def prepare(actor: Actor) -> None:
-    """Switch on the tracepoints this kernel has; done once, before the machine is saved."""
+    """Switch on the tracepoints this kernel has and open the pipe; done once, before the machine is saved."""
     write_file(actor, f"{TRACEFS}/buffer_size_kb", "512")
     for event in BLOCK:
         write_file(actor, f"{TRACEFS}/events/{event}/enable", "1")
@@ -173,3 +181,6 @@ def prepare(actor: Actor) -> None:
     for event in CACHE:
         write_file(actor, f"{TRACEFS}/events/{event}/enable", "1")
     write_file(actor, f"{TRACEFS}/tracing_on", "1")
+    write_file(actor, f"{TRACEFS}/trace", "\n")  # what was traced before is thrown away
+    opened = actor.call("openat", AT_FDCWD, f"{TRACEFS}/trace_pipe", O_RDONLY | O_NONBLOCK, 0)
+    actor.guest.notes[PIPE] = str(opened.must("open trace_pipe"))

@@ -19,6 +19,7 @@ from fsyncgate.machine.qemu import version
 from fsyncgate.machine.snapshot import CONSOLE, Disks, Machine, Recipe, booted, restored, save
 from fsyncgate.model import FileSystem, Kernel
 from fsyncgate.shelf import Shelf
+from fsyncgate.storage import made, stack
 
 DRIVERS = [
     "crc32c_generic", "crc32c_cryptoapi",
@@ -84,7 +85,7 @@ class Pool:
                 archive.parent.name.rpartition("-")[2],
                 accelerator(kernel, self._cache),
                 version(),
-                repr((SETTINGS, tracing.BLOCK, tracing.ERRSEQ, tracing.CACHE)),
+                repr((SETTINGS, tracing.PREPARED, made.PREPARED)),
             )
         return self.recipes[kernel.id]
 
@@ -145,6 +146,7 @@ def prepare(guest: Guest) -> None:
     """Bring a guest that has just booted to the state in which every case begins."""
     for path, value in SETTINGS.items():
         write_file(guest.root, path, value, missing_ok=True)
+    stack.prepare(guest.root)
     tracing.prepare(guest.root)
 
 

@@ -78,6 +78,14 @@ class Recipe(msgspec.Struct, frozen=True):
         return hashlib.sha256("\0".join(digests).encode()).hexdigest()[:20]
 
 
+class _Left(msgspec.Struct, frozen=True):
+    """What the host must know of a guest that was saved."""
+
+    pids: dict[int, int]
+    """Of its actors, by number."""
+    notes: dict[str, str]
+
+
 class Machine:
     """A guest that answers."""
 
@@ -131,7 +139,8 @@ def save(recipe: Recipe, folder: Path, prepare: Callable[[Guest], None], patienc
     boot = recipe.boot(memory=folder / MEMORY_FILE, private=False, disks=None, console=console)
     machine = booted(recipe, boot, prepare, patience)
     try:
-        (folder / ACTORS).write_bytes(msgspec.json.encode(machine.guest.pids))
+        left = _Left(machine.guest.pids, machine.guest.notes)
+        (folder / ACTORS).write_bytes(msgspec.json.encode(left))
         machine.qemu.monitor.save(f"exec:cat > {shlex.quote(str(folder / STATE))}")
         machine.qemu.quit()
     finally:
@@ -150,13 +159,14 @@ def restored(recipe: Recipe, folder: Path, disks: Disks, console: Path, patience
             memory, state, actors = (
                 _opened(opened, name, os.O_RDONLY, place) for name in (MEMORY_FILE, STATE, ACTORS)
             )
-            pids = msgspec.json.decode(os.read(actors, _SMALL), type=dict[int, int])
+            left = msgspec.json.decode(os.read(actors, _SMALL), type=_Left)
         except (OSError, msgspec.DecodeError) as error:
             raise MachineLost(f"The saved machine '{folder}' cannot be read: {error}.") from None
         qemu = Qemu(recipe.boot(memory=_link(memory), private=True, disks=disks, console=console))
         try:
             qemu.monitor.load(f"exec:cat {_link(state)}")
-            return Machine(qemu, Guest.attach(Channel(qemu.agent, patience=patience), pids))
+            channel = Channel(qemu.agent, patience=patience)
+            return Machine(qemu, Guest.attach(channel, left.pids, notes=left.notes))
         except MachineLost as error:
             lost = qemu.why_lost(error)
             qemu.kill()

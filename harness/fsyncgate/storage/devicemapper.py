@@ -63,13 +63,16 @@ def targets(table: list[Segment]) -> bytes:
 class Mapper:
     """The guest's device-mapper."""
 
-    def __init__(self, actor: Actor) -> None:
-        """Open the control node. Raises Unsupported if this kernel has no device-mapper."""
+    def __init__(self, actor: Actor, control: int | None = None) -> None:
+        """Open the control node, if it is not. Raises Unsupported if this kernel has no device-mapper."""
         self._actor = actor
-        answer = actor.call("openat", AT_FDCWD, "/dev/mapper/control", O_RDWR, 0)
+        self.control = self._opened() if control is None else control
+
+    def _opened(self) -> int:
+        answer = self._actor.call("openat", AT_FDCWD, "/dev/mapper/control", O_RDWR, 0)
         if not answer.ok:
             raise Unsupported(f"This kernel has no device-mapper (/dev/mapper/control: {answer.error}).")
-        self._control = answer.value
+        return answer.value
 
     def targets(self) -> dict[str, tuple[int, int, int]]:
         """Return the targets this kernel has, with their versions."""
@@ -120,7 +123,7 @@ class Mapper:
         self._ioctl(TABLE_LOAD, message(name, targets=len(table), payload=targets(table)))
 
     def _ioctl(self, command: int, body: bytes) -> bytes:
-        answer = self._actor.call("ioctl", self._control, request(command), InOut(body))
+        answer = self._actor.call("ioctl", self.control, request(command), InOut(body))
         if not answer.ok:
             raise GuestError(f"device-mapper refused command {command}: {answer.error}.")
         return answer.out[0]

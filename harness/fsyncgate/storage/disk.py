@@ -6,6 +6,7 @@ from fsyncgate.errors import GuestError, Unsupported
 from fsyncgate.guest.actor import Actor
 from fsyncgate.guest.files import names, read_file
 from fsyncgate.machine.argv import DISK, DISK_SERIAL, SECOND_SERIAL, SPARE
+from fsyncgate.storage.made import unmake
 from fsyncgate.storage.table import SECTOR, Range
 
 SECTORS = DISK // SECTOR
@@ -45,16 +46,17 @@ class Layers(Protocol):
 class Disk:
     """The disk with nothing upon it: its own layers, for faults that are made outside of the guest."""
 
-    def __init__(self, actor: Actor, name: str = "") -> None:
+    def __init__(self, actor: Actor, name: str = "", *, below: bool = False) -> None:
         """Find it by its serial, as names shuffle between boots, or take the disk of that name.
 
-        Raises GuestError without it.
+        What a saved machine has upon it is removed, unless the disk is wanted as what lies `below` that.
+        Raises GuestError without the disk.
         """
-        name = name or _name(actor, DISK_SERIAL)
-        self.second_path = f"/dev/{_name(actor, SECOND_SERIAL)}"
+        if not (name or below):
+            unmake(actor)
+        name, self.number = (name, _number(actor, name)) if name else _found(actor, DISK_SERIAL)
+        self.second_path = f"/dev/{_found(actor, SECOND_SERIAL)[0]}"
         self.disk_path = self.volume_path = f"/dev/{name}"
-        self.number = read_file(actor, f"/sys/block/{name}/dev").strip()
-        """`major:minor`, for tables."""
         self.targets: dict[str, str] = {}
 
     @property
@@ -70,8 +72,22 @@ class Disk:
         """Do nothing: nothing is held."""
 
 
+def _found(actor: Actor, serial: str) -> tuple[str, str]:
+    """Return the name and the number of a disk; they stay while the guest runs, saved and restored or not."""
+    notes = actor.guest.notes
+    if serial not in notes:
+        notes[serial] = f"{(name := _name(actor, serial))} {_number(actor, name)}"
+    name, _, number = notes[serial].partition(" ")
+    return name, number
+
+
 def _name(actor: Actor, serial: str) -> str:
     for name in names(actor, "/sys/block"):
         if name.startswith("vd") and read_file(actor, f"/sys/block/{name}/serial") == serial:
             return name
     raise GuestError(f"The guest has no disk with the serial '{serial}'.")
+
+
+def _number(actor: Actor, name: str) -> str:
+    """Return `major:minor`, for tables."""
+    return read_file(actor, f"/sys/block/{name}/dev").strip()
