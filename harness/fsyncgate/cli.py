@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fsyncgate import catalogue, engine, resume
+from fsyncgate import catalogue, engine, resume, sharding
 from fsyncgate.controller import Controller
 from fsyncgate.display import Display
 from fsyncgate.errors import INTERRUPTED, UNKNOWN, USAGE, FsyncgateError, UsageError
@@ -66,6 +66,8 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
     "-j", "--jobs", type=click.IntRange(1, 64), help="Machines side by side; by default one a processor."
 )
 @click.option("--out", metavar="DIR", help="Where the results go; by default results/<time>.")
+@click.option("--shard", default="", metavar="N/OF", help="Ask only the n-th of so many parts of the plan.")
+@click.option("--times", metavar="RUN", help="Cut the parts by the times of an earlier run.")
 @click.option("--resume", "run", metavar="RUN", help="Go on with a run that was stopped, where it stopped.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="auto", help="How to show them.")
 @click.option("--fresh-boot", is_flag=True, help="Boot a machine for each case instead of restoring one.")
@@ -79,11 +81,13 @@ def selection(command: Callable[..., None]) -> Callable[..., None]:
 )
 def qualify(
     kernel: tuple[str, ...], modules: str | None, fs: tuple[str, ...], fault: tuple[str, ...],
-    scenario: tuple[str, ...], case: tuple[str, ...], everything: bool,
+    scenario: tuple[str, ...], case: tuple[str, ...], everything: bool, shard: str, times: str | None,
     jobs: int | None, out: str | None, run: str | None, form: str, fresh_boot: bool, patience: float,
 ) -> None:  # fmt: skip
     """Ask the kernels, and judge their answers."""
-    given = Selection(kernel, modules, fs, fault, scenario, case, everything, fresh_boot, patience)
+    given = Selection(
+        kernel, modules, fs, fault, scenario, case, everything, shard, times, fresh_boot, patience
+    )
     if run is not None and out is not None:
         raise UsageError(
             "'--out' contradicts '--resume'.",
@@ -95,15 +99,29 @@ def qualify(
         folder = Path(run).absolute()
         selection = selection_of(folder, given.anywhere())
     scenarios = catalogue.all_scenarios()
-    cases = planned(selection.kernel, selection.modules, scenarios, selection.wanted)
+    whole = planned(selection.kernel, selection.modules, scenarios, selection.wanted)
+    cases = part_of(whole, selection)
     specs = chosen(selection.kernel, selection.modules, selection.wanted)
     bench = Workbench(specs, folder, fresh_boot=selection.fresh_boot, patience=selection.patience)
     known = None if run is None else results_that_stand(folder, cases, bench)
     left = [case for case in cases if case.id not in (known or {})]
     workers = min(jobs or os.cpu_count() or 1, len({(case.kernel, case.filesystem) for case in left}))
-    controller = Controller(folder, bench, selection=selection, plan=cases, finished=known)
+    controller = Controller(folder, bench, selection=selection, plan=cases, finished=known,
+                            elsewhere={case.id for case in whole} - {case.id for case in cases})  # fmt: skip
     display = Display(controller, cases, scenarios, form, known=(known or {}).values())
     sys.exit(engine.run(selection.arguments(), workers, controller, display))
+
+
+def part_of(cases: list[Case], selection: Selection) -> list[Case]:
+    """Return the part of the plan that is to be asked here. Raises UsageError if it is empty."""
+    if not selection.shard:
+        return cases
+    shard = sharding.parse(selection.shard)
+    times = sharding.expected(Store.open(Path(selection.times)).results()) if selection.times else {}
+    mine = sharding.part(cases, shard, times)
+    if not mine:
+        raise UsageError(f"The part {shard} of this plan is empty.", hint="make fewer parts.")
+    return mine
 
 
 def selection_of(folder: Path, given: Selection) -> Selection:
@@ -284,6 +302,19 @@ def lesson(which: str | None, *, auto: bool, kernel: str, out: Path | None) -> N
         )
     asked = known[which] if which in known else read(Path(which))
     sys.exit(play(asked, kernel, out or Path(f"lesson-{asked.number}.html"), auto=auto))
+
+
+@cli.command()
+@click.argument("run", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The joined run.")
+def merge(run: tuple[Path, ...], out: Path) -> None:
+    """Join the runs of all parts of a plan into one."""
+    from fsyncgate.merging import merge as joined
+
+    results = joined(run, out)
+    show(results, catalogue.all_scenarios())
+    record = Store.open(out).record()
+    sys.exit(status(results, record.planned if record else 0))
 
 
 @cli.command()

@@ -20,7 +20,7 @@ from fsyncgate.workbench import Workbench
 
 FOLDER = "fsyncgate_out"
 """The name under which a worker is told where the results go."""
-FINISHED = "fsyncgate_finished"
+LEFT_OUT = "fsyncgate_left_out"
 """The name under which a worker is told which cases have results already."""
 
 
@@ -35,17 +35,20 @@ class Controller:
         selection: Selection | None = None,
         plan: Sequence[Case] = (),
         finished: Collection[str] | None = None,
+        elsewhere: Collection[str] = (),
     ) -> None:
         """Begin the run in `out` and begin to fetch its kernels; without a `plan`, of all that is collected.
 
         With `finished` cases, or an empty list of them, the run that is there goes on without asking those.
+        What is asked `elsewhere`, by another part of the plan, is left out.
         Raises UsageError if `out` is taken, SetupError if it cannot be made, or if this host lacks what every
         case needs: QEMU and the guest agent.
         """
         installed()
         agent(bench.cache)
         self.bench = bench
-        self.finished = frozenset(finished or ())
+        self.left_out = frozenset((*(finished or ()), *elsewhere))
+        """The cases that are not asked here and now."""
         self.ledger = Ledger(out, selection=selection, resumed=finished is not None)
         if plan:
             self.ledger.plan([case.id for case in plan])
@@ -54,7 +57,7 @@ class Controller:
         self.trouble: FsyncgateError | None = None
         """What kept the ledger from being written."""
         bench.pool.say = self._say
-        left = {case.kernel for case in plan if case.id not in self.finished} if plan else set(bench.specs)
+        left = {case.kernel for case in plan if case.id not in self.left_out} if plan else set(bench.specs)
         specs = [spec for spec in bench.specs.values() if spec.id in left]
         self._prefetcher = Prefetcher(specs, bench.cache, say=self._say)
 
@@ -71,7 +74,7 @@ class Controller:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker where the results go, and which are there."""
         node.workerinput[FOLDER] = str(self.ledger.store.folder)
-        node.workerinput[FINISHED] = sorted(self.finished)
+        node.workerinput[LEFT_OUT] = sorted(self.left_out)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take the plan from what was collected here, when there are no workers."""

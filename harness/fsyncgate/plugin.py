@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fsyncgate import catalogue, worker
-from fsyncgate.controller import FINISHED, FOLDER, Controller
+from fsyncgate.controller import FOLDER, LEFT_OUT, Controller
 from fsyncgate.errors import CatalogueError, FsyncgateError, UsageError
 from fsyncgate.guest.channel import PATIENCE
 from fsyncgate.inject.control import FaultControl
@@ -193,11 +193,11 @@ def _workbench(config: pytest.Config) -> Workbench:
     """Return the workbench of this process; in the controlling one, begin the run if nobody has."""
     if (given := getattr(config, "workerinput", None)) is not None:
         worker.begin()
-        config.stash[DONE] = frozenset(given[FINISHED])
+        config.stash[DONE] = frozenset(given[LEFT_OUT])
         return _bench(config, Path(given[FOLDER]))
     for plugin in config.pluginmanager.get_plugins():
         if isinstance(plugin, Controller):
-            config.stash[DONE] = plugin.finished
+            config.stash[DONE] = plugin.left_out
             return plugin.bench
     config.stash[DONE] = frozenset()
     out = Path(config.option.fsyncgate_out or default_folder()).absolute()

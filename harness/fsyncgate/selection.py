@@ -21,6 +21,10 @@ class Selection(msgspec.Struct, frozen=True):
     scenario: tuple[str, ...] = ()
     case: tuple[str, ...] = ()
     all: bool = False
+    shard: str = ""
+    """`2/5`: only the second of five parts."""
+    times: str | None = None
+    """An earlier run, by whose times the parts are cut."""
     fresh_boot: bool = False
     patience: float = PATIENCE
     """Seconds to wait for a guest's answer. A resumed run may have another."""
@@ -40,7 +44,8 @@ class Selection(msgspec.Struct, frozen=True):
             for name in self.kernel
         )
         modules = self.modules and str(Path(self.modules).absolute())
-        return msgspec.structs.replace(self, kernel=kernels, modules=modules)
+        times = self.times and str(Path(self.times).absolute())
+        return msgspec.structs.replace(self, kernel=kernels, modules=modules, times=times)
 
     def arguments(self) -> list[str]:
         """Return the options as pytest takes them."""
@@ -63,7 +68,18 @@ def agreed(stored: Selection, given: Selection, run: Path) -> Selection:
     resumed is that run.
     """
     none = Selection()
-    for name in ("kernel", "modules", "fs", "fault", "scenario", "case", "all", "fresh_boot"):
+    for name in (
+        "kernel",
+        "modules",
+        "fs",
+        "fault",
+        "scenario",
+        "case",
+        "all",
+        "shard",
+        "times",
+        "fresh_boot",
+    ):
         value, before = getattr(given, name), getattr(stored, name)
         if value not in (getattr(none, name), before):
             option = f"--{name.replace('_', '-')}"
@@ -80,5 +96,5 @@ def _words(value: tuple[str, ...] | str | bool | None) -> str:
     """Return in words what an option was."""
     if isinstance(value, bool):
         return "with it" if value else "without it"
-    names = (value,) if isinstance(value, str) else value or ()
+    names = (value,) if isinstance(value, str) and value else value or ()
     return f"with {', '.join(map(repr, names)) or 'none'}"
