@@ -98,9 +98,9 @@ class Monitor:
                 await self._client.execute(
                     "blockdev-backup", {"job-id": _COPY, "device": node, "target": _COPY, "sync": "top"}
                 )
-                event: Mapping[str, Any] = await events.get()
-            if error := event["data"].get("error"):
-                raise MachineLost(f"QEMU could not copy the disk: {error}.")
+                data: Any = (await events.get())["data"]
+            if "error" in data:
+                raise MachineLost(f"QEMU could not copy the disk: {data['error']}.")
         finally:
             await self._client.execute("blockdev-del", {"node-name": _COPY})
 
