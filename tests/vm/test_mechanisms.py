@@ -10,7 +10,12 @@ from tests.vm.conftest import Host
 from fsyncgate.catalogue import all_scenarios
 from fsyncgate.model import Scenario
 
-PAIRS = {"data-eio": "disk-data-eio", "any-write-eio": "disk-any-write-eio", "flush-eio": "disk-flush-eio"}
+PAIRS = {
+    "data-eio": "disk-data-eio",
+    "any-write-eio": "disk-any-write-eio",
+    "flush-eio": "disk-flush-eio",
+    "inode-eio": "disk-inode-eio",
+}
 """Faults that device-mapper makes in the guest, and the same made by QEMU outside of it."""
 
 EXPLAINED = {
