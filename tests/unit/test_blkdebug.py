@@ -52,7 +52,7 @@ def test_what_blkdebug_cannot_do_has_no_rules() -> None:
 def test_the_nth_write_fails_alone(n: int) -> None:
     """Play QEMU's part: an event is met by the rules of the state before it, then the state changes."""
     nth = replace(fault("write", "any"), nth=n)
-    state, failed = 1, []
+    state, failed = 1, list[int]()
     for write in range(1, 6):
         failed += [write for rule in failing(nth, TWO_PAGES) if rule["state"] == state]
         state = next((rule["new_state"] for rule in counting(nth) if rule["state"] == state), state)

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -143,7 +143,7 @@ def _fits(when: Mapping[str, Any], observed: Mapping[str, Any]) -> bool:
 
 
 def _equal(seen: object, wanted: object) -> bool:
-    values = wanted if isinstance(wanted, list) else [wanted]
+    values = cast("list[object]", wanted) if isinstance(wanted, list) else [wanted]
     return any(type(seen) is type(value) and seen == value for value in values)
 
 
