@@ -196,3 +196,22 @@ def test_the_format_chooses_the_reporter(name: str, kind: type) -> None:
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no format 'html'"):
         reporter("html", StringIO(), [], {})
+
+
+def test_file_systems_that_are_asked_little_do_not_stand_as_empty_columns() -> None:
+    kernels = ("linux-5.10", "linux-6.1", "linux-6.12", "linux-6.18", "linux-newest", "linux-6.1-full")
+    often, seldom = ("ext4-ordered", "xfs"), tuple(f"rare-{number}" for number in range(12))
+    plan = [
+        Case(f"reporting/question_{number}_of_many", kernel, filesystem, "data-eio")
+        for kernel in kernels
+        for filesystem in (*often, *seldom)
+        for number in range(30 if filesystem in often else 3)
+    ]
+    drawing = Matrix([], plan).draw(80)
+    lines = [line for block in drawing.blocks for line in block.header]
+    lines += [line for block in drawing.blocks for row in block.rows for line in row.lines]
+    assert max(line.cell_len for line in lines) <= 80
+    assert len(lines) < 2 * 31 + 12 * 4 + 10  # one line for each question, whatever the number of kernels
+    text = "\n".join(line.plain for line in lines)
+    assert text.count("·") == len({(case.scenario, case.kernel, case.filesystem) for case in plan})
+    assert all(filesystem in text for filesystem in seldom)

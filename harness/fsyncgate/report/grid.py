@@ -1,7 +1,9 @@
 """The matrix: scenarios down, kernels and their file systems across, as wide as there is room."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -14,6 +16,9 @@ GAP = 2
 """Blank columns between the names and a kernel, and between two kernels."""
 NARROWEST = 24
 """Scenario names are broken into lines of at least so many columns before kernels are stacked."""
+
+MANY, SELDOM = 6, 3
+"""Of more file systems than MANY, those asked a third of the most-asked one's scenarios get own rows."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +91,76 @@ class Matrix:
 
         `plain` draws with ASCII only.
         """
-        columns = self._columns(width)
-        blocks = tuple(self._block(kernels, columns, plain=plain) for kernels in columns.kernels if kernels)
-        return Drawing(blocks, tuple(self._legend(columns, width, plain=plain)))
+        seldom = self._seldom()
+        main = self._with([one for one in self._filesystems if one not in seldom])
+        columns = main._columns(width)
+        blocks = [main._block(kernels, columns, plain=plain) for kernels in columns.kernels if kernels]
+        if seldom:
+            blocks += self._with(seldom)._by_filesystem(width, plain=plain)
+        return Drawing(tuple(blocks), tuple(self._legend(columns, width, plain=plain)))
+
+    def _seldom(self) -> list[str]:
+        """Return the file systems that are asked little, if there are many: they would be empty columns."""
+        asked = Counter(filesystem for _, filesystem in {(cell[0], cell[2]) for cell in self._cells})
+        most = max(asked.values(), default=0)
+        few = [one for one in self._filesystems if asked[one] * SELDOM <= most]
+        return few if len(self._filesystems) > MANY else []
+
+    def _with(self, filesystems: Sequence[str]) -> "Matrix":
+        """Return the part of the matrix that is about these file systems."""
+        part = copy(self)
+        part._filesystems = tuple(filesystems)
+        part._cells = {cell: mark for cell, mark in self._cells.items() if cell[2] in filesystems}
+        asked = {scenario for scenario, _, _ in part._cells}
+        part._scenarios = tuple(one for one in self._scenarios if one in asked)
+        on = {kernel for _, kernel, _ in part._cells}
+        part._kernels = tuple(one for one in self._kernels if one in on)
+        return part
+
+    def _by_filesystem(self, width: int, *, plain: bool) -> list[Block]:
+        """Draw with file systems as headings, the scenarios below each, and only kernels across."""
+        labels = _shortened(self._kernels)
+        longest = max((len(_title(scenario)) for scenario in self._scenarios), default=0)
+        room = max(width - min(longest, NARROWEST), 1)
+        chunks: list[list[str]] = []
+        for kernel in self._kernels:
+            together = [*(chunks[-1] if chunks else []), kernel]
+            if not chunks or sum(len(labels[one]) + GAP for one in together) > room:
+                chunks.append([])
+            chunks[-1].append(kernel)
+        taken = max((sum(len(labels[one]) + GAP for one in chunk) for chunk in chunks), default=0)
+        names = min(longest, max(width - taken, 8))
+        blocks: list[Block] = []
+        for chunk in chunks:
+            top = Text(" " * names, no_wrap=True, overflow="crop")
+            for kernel in chunk:
+                top.append(" " * GAP).append(labels[kernel], "bold")
+            across = {kernel: len(labels[kernel]) for kernel in chunk}
+            rows = [
+                row
+                for filesystem in self._filesystems
+                for row in self._section(filesystem, across, names, plain=plain)
+            ]
+            blocks.append(Block(tuple(chunk), (top,), tuple(rows)))
+        return blocks
+
+    def _section(self, filesystem: str, across: Mapping[str, int], names: int, *, plain: bool) -> list[Row]:
+        """Return the rows of one file system, its heading first; `across` has each kernel's width."""
+        rows = [Row("", (Text(filesystem, "bold", no_wrap=True),))]
+        for scenario in self._scenarios:
+            marks = {kernel: self._cells.get((scenario, kernel, filesystem)) for kernel in across}
+            if not any(marks.values()):
+                continue
+            title = textwrap.wrap(_title(scenario), names, subsequent_indent="    ") or [""]
+            first, *more = (Text(line, no_wrap=True, overflow="crop") for line in title)
+            first.pad_right(names - first.cell_len)
+            for kernel, mark in marks.items():
+                shown = mark or Sign.UNPLANNED
+                first.append(" " * GAP).append(shown.plain if plain else shown.glyph, shown.style)
+                first.append(" " * (across[kernel] - 1))
+            first.rstrip()
+            rows.append(Row(scenario, (first, *more)))
+        return rows if len(rows) > 1 else []
 
     def _columns(self, width: int) -> _Columns:
         longest = max((len(_title(scenario)) for scenario in self._scenarios), default=0)
