@@ -3,6 +3,7 @@
 import io
 from io import StringIO
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from fsyncgate.model import Case, Judgement, KernelRecord, Result
 from fsyncgate.report.grid import Matrix
 from fsyncgate.report.plain import Plain
 from fsyncgate.report.signs import Sign, cells
-from fsyncgate.report.terminal import JsonLines, Live, reporter
+from fsyncgate.report.terminal import JsonLines, Live, reporter, seconds_left
 
 CELL = ("reporting/one", "linux-6.1", "xfs")
 CURSOR_HIDDEN, CURSOR_SHOWN = "\x1b[?25l", "\x1b[?25h"
@@ -215,3 +216,25 @@ def test_file_systems_that_are_asked_little_do_not_stand_as_empty_columns() -> N
     text = "\n".join(line.plain for line in lines)
     assert text.count("·") == len({(case.scenario, case.kernel, case.filesystem) for case in plan})
     assert all(filesystem in text for filesystem in seldom)
+
+
+def test_the_time_left_counts_a_boot_once_a_kernel() -> None:
+    def took(name: str, kernel: str, machine: float) -> Result:
+        one = Case(name, kernel, "xfs", "data-eio")
+        made = result(one)
+        kernel_record = msgspec.structs.replace(made.kernel, id=kernel)
+        return msgspec.structs.replace(
+            made, kernel=kernel_record, seconds=machine + 0.5, phases={"machine": machine}
+        )
+
+    plan = [
+        Case(f"reporting/{number}", kernel, "xfs", "data-eio")
+        for kernel in ("linux-6.1", "linux-6.12")
+        for number in range(10)
+    ]
+    results = [
+        took(f"reporting/{number}", "linux-6.1", 10.25 if number == 0 else 0.25) for number in range(5)
+    ]
+    # Fifteen cases of 0.75 s, and the boot of the other kernel.
+    assert seconds_left(results, plan) == pytest.approx(15 * 0.75 + 10.0)
+    assert seconds_left(results, plan[:10]) == pytest.approx(5 * 0.75)

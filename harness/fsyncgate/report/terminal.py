@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, median
 from threading import RLock
 from types import TracebackType
 from typing import Self, TextIO
@@ -52,8 +53,6 @@ class Live:
         self._lock = RLock()
         self._started = clock()
         self._results: dict[str, Result] = {}
-        self._before = 0
-        """How many of the results a resumed run had already."""
         self._running: dict[str, None] = {}
         self._workers = 1
         self._status = ""
@@ -85,7 +84,6 @@ class Live:
     def resumed(self, results: Sequence[Result]) -> None:
         """Show the signs of cases that were asked before."""
         with self._lock:
-            self._before = len(results)
             self._results |= {result.case: result for result in results}
 
     def case_started(self, case_id: str) -> None:
@@ -158,8 +156,7 @@ class Live:
         elapsed = self._clock() - self._started
         text = f"{done}/{planned}   {_clock_time(elapsed)} elapsed"
         if 0 < done < planned:
-            each = sum(result.seconds for result in results) / done
-            text += f"   about {_clock_time(each * (planned - done) / self._workers)} left"
+            text += f"   about {_clock_time(seconds_left(results, self._plan) / self._workers)} left"
         row = Table.grid(padding=(0, 2))
         room = max(min(width - len(text) - 2, 50), 4)
         bar = ProgressBar(
@@ -172,6 +169,27 @@ class Live:
         )
         row.add_row(bar, Text(text, no_wrap=True))
         return row
+
+
+def seconds_left(results: Sequence[Result], plan: Sequence[Case]) -> float:
+    """Return about how long one worker will take for what is left, by what the cases took so far.
+
+    The first case of a kernel waits for its machine to boot; what that takes is counted once for each
+    kernel that has not begun, and not for each case.
+    """
+    machines = [result.phases.get("machine", 0.0) for result in results]
+    usual = median(machines)
+    boots = [taken - usual for taken in machines if taken > BOOT * usual]
+    each = usual + fmean(result.seconds - taken for result, taken in zip(results, machines, strict=True))
+    known = {result.case for result in results}
+    left = [case for case in plan if case.id not in known]
+    begun = {result.kernel.id for result in results}
+    to_boot = {case.kernel for case in left} - begun
+    return each * len(left) + (fmean(boots) if boots else 0.0) * len(to_boot)
+
+
+BOOT = 5
+"""So many times the usual wait for a machine is a boot."""
 
 
 @dataclass
