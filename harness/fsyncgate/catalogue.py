@@ -18,7 +18,7 @@ from fsyncgate.places import place
 _T = TypeVar("_T")
 
 Mechanism = Literal[
-    "dm", "blkdebug", "scsi", "thin", "scsi-delete", "unplug-scsi", "unplug-virtio", "unplug-usb"
+    "dm", "blkdebug", "scsi", "thin", "throttle", "scsi-delete", "unplug-scsi", "unplug-virtio", "unplug-usb"
 ]  # fmt: skip
 """The mechanisms that there are: the keys of `inject.mechanisms.MECHANISMS`."""
 

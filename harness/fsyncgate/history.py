@@ -107,11 +107,11 @@ class LetGo(msgspec.Struct, frozen=True, tag_field="event", tag="let-go"):
 
 
 class AtRest(msgspec.Struct, frozen=True, tag_field="event", tag="at-rest"):
-    """Nobody in the guest could go on by itself: no task could run, and the disk had answered everything."""
+    """Nobody in the guest could go on by itself: no task could run, and the disk had answered, or hangs."""
 
     at: float
-    disk: str
-    """The disk's counters, /sys/block/<disk>/stat: the same before and after, with no request in flight."""
+    disk: dict[str, int]
+    """How many requests the disk had answered and how many were in flight, the same before and after."""
     asleep: dict[str, list[str]]
     """Each process that sleeps where no signal wakes it, and in which of the kernel's functions.
 

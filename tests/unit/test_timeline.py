@@ -157,7 +157,7 @@ def test_of_a_disk_that_hangs_it_is_told_what_waits_and_who_sleeps() -> None:
         Armed(0.2, "data-hang", "data", SECTORS),
         queued(0.3),
         queued(0.3, sector=4096),
-        AtRest(0.4, "", {"A": ["folio_wait_bit_common", "ext4_sync_file"]}),
+        AtRest(0.4, {}, {"A": ["folio_wait_bit_common", "ext4_sync_file"]}),
         LetGo(0.5, "data-hang"),
         block(0.6, "disk"),
         Healed(0.7, "data-hang"),

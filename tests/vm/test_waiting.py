@@ -52,7 +52,12 @@ def _somebody_waits(run: Run, kernel: str) -> None:
     (rest,) = run.events(case, "at-rest")
     assert "jbd2_log_wait_commit" in rest["asleep"]["A"]
     assert "touch_atime" in rest["asleep"]["B"]
-    for filesystem in ("ext4-ordered", "xfs"):
+    for filesystem in ("ext4-ordered", "ext4-journal", "xfs"):
+        inside, outside = (
+            run.results[f"linux-{kernel}/{filesystem}/{fault}/hanging/device_that_recovers"]["observed"]
+            for fault in ("hang", "disk-hang")
+        )
+        assert inside == outside
         case = f"linux-{kernel}/{filesystem}/hang-for-ever/hanging/device_that_never_answers"
         assert [event["call"] for event in run.events(case, "call")][-1:] == ["kill"]
         assert run.results[case]["observed"]["state_after_kill"] == "D"

@@ -9,11 +9,12 @@ from fsyncgate.storage.table import SLOW_MS
 Traced = BlockDone | BlockQueued | LetGo | DiskGone
 """What a window is read from."""
 
-AT = "fault"
-"""The device at which requests wait."""
+SLOW = SLOW_MS / 2000
+"""Seconds from which on a request counts as slow.
 
-SLOW = 0.9 * SLOW_MS / 1000
-"""Seconds from which on a request counts as slow: timers count in ticks, and the first may be almost over."""
+Less than what it has to wait: dm-delay counts ticks of the timer, and the guest of a busy host gets some of
+them late and several at once.
+"""
 
 
 def makes_wait(fault: Fault) -> bool:
@@ -27,35 +28,39 @@ def waited(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> int:
     For a slow disk it takes the request's own end. For one that hangs: it ended only when it was let go, or
     never if the fault lasts for ever.
     """
-    open_, ended = _requests(armed, traced)
+    open_, ended = _requests(fault, armed, traced)
     if fault.operation == "hang":
         return len(open_)
     return sum(_seconds(queued, done) >= SLOW for queued, done in ended)
 
 
 def too_soon(fault: Fault, armed: Armed, traced: Sequence[Traced]) -> list[BlockDone]:
-    """Return the ends of requests to the place that were answered although the fault was in force.
+    """Return the ends of requests to a place that hangs that were answered although the fault was in force.
 
     Where only what has no room yet waits, nobody can tell from its sectors which that is.
     """
-    if fault.target == "space":
+    if fault.operation == "slow" or fault.target == "space":
         return []
-    _, ended = _requests(armed, traced)
-    if fault.operation == "hang":
-        return [done for _, done in ended]
-    return [done for queued, done in ended if _seconds(queued, done) < SLOW]
+    _, ended = _requests(fault, armed, traced)
+    return [done for _, done in ended]
 
 
 def under_way(traced: Iterable[Traced]) -> list[BlockQueued]:
-    """Return the requests that came and have not ended."""
+    """Return the requests that came to the device where a fault can hold them, and have not ended."""
     open_: list[BlockQueued] = []
     for event in traced:
-        _follow(open_, event)
+        if isinstance(event, BlockDone | BlockQueued) and event.device == "fault":
+            _follow(open_, event)
     return open_
 
 
+def _place(fault: Fault) -> str:
+    """Return the device at which requests wait."""
+    return "disk" if fault.mechanism == "throttle" else "fault"
+
+
 def _requests(
-    armed: Armed, traced: Sequence[Traced]
+    fault: Fault, armed: Armed, traced: Sequence[Traced]
 ) -> tuple[list[BlockQueued], list[tuple[BlockQueued, BlockDone]]]:
     """Return the requests to the place that were open when the fault was healed, and those ended before.
 
@@ -63,7 +68,7 @@ def _requests(
     """
     open_: list[BlockQueued] = []
     ended: list[tuple[BlockQueued, BlockDone]] = []
-    rest = iter(traced)
+    rest = (event for event in traced if isinstance(event, LetGo) or event.device == _place(fault))
     for event in rest:
         if isinstance(event, LetGo):
             let_go = [*open_]
@@ -80,7 +85,7 @@ def _follow(open_: list[BlockQueued], event: Traced) -> BlockQueued | None:
     """Add a request that comes to those that are open; take away and return the one that ends."""
     if isinstance(event, BlockQueued):
         open_.append(event)
-    if not isinstance(event, BlockDone) or event.device != AT:
+    if not isinstance(event, BlockDone):
         return None
     request = min(
         (one for one in open_ if _is_end(one, event)), key=lambda one: _differ(one, event), default=None

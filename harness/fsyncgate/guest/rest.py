@@ -12,8 +12,11 @@ PATIENCE = 30.0
 """Seconds to wait for rest."""
 _SCHED_IDLE = 5
 """The policy of a task that runs when no other can (sched(7))."""
-_IN_FLIGHT = 8
-"""Which counter in /sys/block/<disk>/stat tells of requests in flight (Documentation/block/stat.rst)."""
+_COUNTED = {"reads": 0, "writes": 4, "in flight": 8, "discards": 11, "flushes": 15}
+"""Which counters in /sys/block/<disk>/stat tell of requests that ended, and of those in flight.
+
+The others tell of times, which go on while a disk hangs (Documentation/block/stat.rst).
+"""
 
 
 UNINTERRUPTIBLE = "D"
@@ -57,24 +60,30 @@ class Watchman:
         answer.must("let a process run last")
         self._counters = f"/sys/block/{disk_path.rpartition('/')[2]}/stat"
 
-    def rest(self) -> str:
+    def rest(self, *, owing: bool = False) -> dict[str, int]:
         """Wait until no task but this one is runnable and the disk has answered everything that reached it.
 
-        Return the disk's counters: they are the same before and after, and nothing is in flight. So nobody
-        has been woken by it while the tasks were counted. Raises GuestError if rest never comes.
+        If the disk hangs it is `owing` answers. Return what it has done: the same before and after, so that
+        nobody was woken by it while the tasks were counted. Raises GuestError if rest never comes.
         """
         deadline = time.monotonic() + PATIENCE
         while True:
-            before = read_file(self._actor, self._counters).split()
+            before = done(read_file(self._actor, self._counters))
             load = read_file(self._actor, "/proc/loadavg")
-            after = read_file(self._actor, self._counters).split()
-            if before == after and after[_IN_FLIGHT] == "0" and runnable(load) == 1:
-                return " ".join(after)
+            after = done(read_file(self._actor, self._counters))
+            if before == after and (owing or after["in flight"] == 0) and runnable(load) == 1:
+                return after
             if time.monotonic() > deadline:
                 raise GuestError(
                     f"The guest did not come to rest within {PATIENCE:.0f} s: "
-                    f"{runnable(load)} tasks can run, and the disk says '{' '.join(after)}'."
+                    f"{runnable(load)} tasks can run, and the disk says {after}."
                 )
+
+
+def done(counters: str) -> dict[str, int]:
+    """Return how many requests ended and how many are in flight, from the text of /sys/block/<disk>/stat."""
+    words = counters.split()
+    return {name: int(words[at]) for name, at in _COUNTED.items() if at < len(words)}
 
 
 def runnable(load: str) -> int:

@@ -30,8 +30,8 @@ has made requests of it (blk_update_request() in block/blk-mq.c clears BIO_TRACE
 """
 QUEUED = "block/block_bio_queue"
 """Where a request begins to wait; switched on only for faults that make requests wait."""
-WAITED_AT = "fault"
-"""The role of the device at which it is told: requests pass it on their way to the disk."""
+WAITED_AT = {"fault", "disk"}
+"""The roles of the devices at which it is told: where requests wait, in the guest or outside of it."""
 ERRSEQ = ("filemap/filemap_set_wb_err", "filemap/file_check_and_advance_wb_err")
 """These came with errseq_t in v4.13; before it there is nothing to read."""
 CACHE = ("filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from_page_cache")
@@ -122,9 +122,10 @@ class Parser:
         return BlockDone(at, clock, device, found["rwbs"], *_extent(found), error)
 
     def _queued(self, found: re.Match[str], at: float, clock: float) -> BlockQueued | None:
-        if self.devices().get(found["device"]) != WAITED_AT:
+        device = self.devices().get(found["device"])
+        if device not in WAITED_AT:
             return None
-        return BlockQueued(at, clock, WAITED_AT, found["rwbs"], *_extent(found))
+        return BlockQueued(at, clock, device, found["rwbs"], *_extent(found))
 
 
 def _extent(found: re.Match[str]) -> tuple[int, int]:

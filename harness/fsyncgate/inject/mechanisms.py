@@ -8,6 +8,7 @@ from fsyncgate.inject.dm import DeviceMapper
 from fsyncgate.inject.removal import REMOVALS
 from fsyncgate.inject.scsi import ScsiDisk
 from fsyncgate.inject.thin import ThinPool
+from fsyncgate.inject.throttle import Throttle
 from fsyncgate.machine.snapshot import Machine
 
 MECHANISMS: Mapping[str, Callable[[Machine], Mechanism]] = {
@@ -15,5 +16,6 @@ MECHANISMS: Mapping[str, Callable[[Machine], Mechanism]] = {
     "blkdebug": Blkdebug,
     "scsi": ScsiDisk,
     "thin": ThinPool,
+    "throttle": Throttle,
     **REMOVALS,
 }

@@ -23,6 +23,8 @@ class Layers(Protocol):
     """What is mounted."""
     second_path: str
     """The second disk, which is never broken."""
+    hangs: bool
+    """Whether the disk itself keeps requests without an answer: a fault made outside of the guest."""
 
     @property
     def devices(self) -> dict[str, str]:
@@ -58,6 +60,7 @@ class Disk:
         self.second_path = f"/dev/{_found(actor, SECOND_SERIAL)[0]}"
         self.disk_path = self.volume_path = f"/dev/{name}"
         self.targets: dict[str, str] = {}
+        self.hangs = False
 
     @property
     def devices(self) -> dict[str, str]:

@@ -27,6 +27,7 @@ class Stack:
         self._made = made = noted(actor) or _make(actor, self.disk)
         self.mapper = Mapper(actor, made.control)
         self.extra: dict[str, str] = {}
+        self.hangs = False
         self.volume_path = f"/dev/dm-{made.volume.partition(':')[2]}"
         self.targets = made.targets
 

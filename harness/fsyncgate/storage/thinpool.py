@@ -54,6 +54,7 @@ class ThinStack:
         self._filler = self._mapper.create("filler", filler)
         self._volume = self._mapper.create("volume", linear(self._fault, SECTORS))
         self.volume_path = self.disk_path = _path(self._volume)
+        self.hangs = False
         """What lies where on the disks is known to the pool alone, so both are the volume."""
         self.targets = {name: ".".join(map(str, numbers)) for name, numbers in known.items()}
 

@@ -169,7 +169,7 @@ class Volume:
         """
         if self._watchman is None:
             self._watchman = Watchman(self._actor.guest, self._layers.disk_path)
-        counters = self._watchman.rest()
+        counters = self._watchman.rest(owing=self._layers.hangs)
         self._witness.look()
         places = {process.name: where(self._actor, process.actor.pid) for process in self._processes}
         asleep = {name: place.stack for name, place in places.items() if place.state == UNINTERRUPTIBLE}
