@@ -49,9 +49,13 @@ def under_way(traced: Iterable[Traced]) -> list[BlockQueued]:
     """Return the requests that came to the device where a fault can hold them, and have not ended."""
     open_: list[BlockQueued] = []
     for event in traced:
-        if isinstance(event, BlockDone | BlockQueued) and event.device == "fault":
+        if _is_at(event, "fault"):
             _follow(open_, event)
     return open_
+
+
+def _is_at(event: Traced, device: str) -> bool:
+    return isinstance(event, BlockDone | BlockQueued) and event.device == device
 
 
 def _place(fault: Fault) -> str:
@@ -68,7 +72,7 @@ def _requests(
     """
     open_: list[BlockQueued] = []
     ended: list[tuple[BlockQueued, BlockDone]] = []
-    rest = (event for event in traced if isinstance(event, LetGo) or event.device == _place(fault))
+    rest = (event for event in traced if isinstance(event, LetGo) or _is_at(event, _place(fault)))
     for event in rest:
         if isinstance(event, LetGo):
             let_go = [*open_]

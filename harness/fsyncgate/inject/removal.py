@@ -80,6 +80,7 @@ class PluggedDisk:
         self.targets: dict[str, str] = {}
         self.devices: dict[str, str] = {}
         self.name = self.disk_path = self.volume_path = ""
+        self.hangs = False
 
     def came(self, name: str) -> None:
         """Let `name` be the disk from now on."""
