@@ -10,7 +10,9 @@ from fsyncgate.data import BLOCK, LATER, NEW, OLD, STALE, ZEROS
 from fsyncgate.guest.constants import O_CREAT, O_DIRECT, O_DSYNC, O_RDONLY, O_RDWR, O_SYNC
 from fsyncgate.guest.process import OpenFile, Process
 from fsyncgate.inject.control import FaultControl as Fault
-from fsyncgate.storage.volume import Directory, File, Volume
+from fsyncgate.storage.directory import Directory
+from fsyncgate.storage.file import File
+from fsyncgate.storage.volume import Volume
 
 
 class Observe(Protocol):
