@@ -173,7 +173,7 @@ def test_a_qemu_that_lacks_a_device(host: Host) -> None:
 
 def test_a_kernel_of_garbage(host: Host) -> None:
     """A header that promises a kernel, and nothing behind it."""
-    (image,) = (host.cache / "kernels").glob(f"{KERNEL}.*/vmlinuz")
+    (image,) = (host.cache / "kernels").glob(f"{KERNEL}.*-cloud-*/vmlinuz")
     whole = image.read_bytes()
     head = (whole[0x1F1] + 1) * 512
     garbage = host.folder / "bzImage"

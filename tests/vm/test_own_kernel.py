@@ -13,7 +13,7 @@ pytestmark = pytest.mark.vm
 @pytest.fixture
 def image(host: Host) -> Path:
     """A bzImage somewhere else than in the cache."""
-    (kernel,) = (host.cache / "kernels").glob(f"{KERNEL}.*")
+    (kernel,) = (host.cache / "kernels").glob(f"{KERNEL}.*-cloud-*")
     shutil.copyfile(kernel / "vmlinuz", host.folder / "bzImage")
     return kernel
 
