@@ -117,10 +117,20 @@ def scenarios(folder: Path) -> dict[str, Scenario]:
     return found
 
 
+GROUPS = ("reporting", "retrying", "reaction", "removal", "hanging", "layers")
+"""The groups of scenarios in the order in which they are told; others come after them."""
+
+
+def as_told(file: Path) -> tuple[int, Path]:
+    """Return a key that puts the files `expected.toml` of groups into that order."""
+    group = file.parent.name
+    return GROUPS.index(group) if group in GROUPS else len(GROUPS), file
+
+
 def all_scenarios(root: Path | None = None) -> dict[str, Scenario]:
     """Return the scenarios of every folder below `scenarios/` that has an `expected.toml`."""
     found: dict[str, Scenario] = {}
-    for file in sorted((root or place("scenarios")).glob("*/expected.toml")):
+    for file in sorted((root or place("scenarios")).glob("*/expected.toml"), key=as_told):
         found.update(scenarios(file.parent))
     return found
 

@@ -184,7 +184,11 @@ def _expectations(config: pytest.Config) -> list[Path]:
     return [
         file
         for place in places
-        for file in (sorted(place.rglob(EXPECTED)) if place.is_dir() else [place.parent / EXPECTED])
+        for file in (
+            sorted(place.rglob(EXPECTED), key=catalogue.as_told)
+            if place.is_dir()
+            else [place.parent / EXPECTED]
+        )
         if file.exists()
     ]
 

@@ -82,7 +82,7 @@ def _counts(results: Sequence[Result]) -> list[str]:
 
 
 def _lessons(results: Sequence[Result]) -> list[str]:
-    everywhere = {_place(result) for result in results}
+    filesystems = {result.filesystem for result in results}
     asked: dict[str, defaultdict[Place, set[str]]] = {}
     found: dict[tuple[str, str], defaultdict[Place, set[str]]] = {}
     for result in results:
@@ -92,6 +92,8 @@ def _lessons(results: Sequence[Result]) -> list[str]:
             found.setdefault(taught, defaultdict(set))[_place(result)].add(result.fault)
     sentences: list[str] = []
     for (name, lesson), places in found.items():
+        # "Every kernel" is every one that was asked this.
+        everywhere = {(kernel, filesystem) for kernel, _ in asked[name] for filesystem in filesystems}
         by_faults: defaultdict[tuple[str, ...], list[Place]] = defaultdict(list)
         for place, faults in places.items():
             by_faults[() if faults == asked[name][place] else sorted_names(faults)].append(place)
@@ -101,7 +103,7 @@ def _lessons(results: Sequence[Result]) -> list[str]:
                 where = f"{where.rstrip(',')}, after {listed(only, 'or')},"
             told = lesson or f"'{name}' conforms and is unsafe"
             sentences.append(_sentence(f"{where} {told}"))
-    return sentences
+    return list(dict.fromkeys(sentences))  # two scenarios may teach the same
 
 
 def _deviations(results: Sequence[Result]) -> list[str]:
