@@ -23,6 +23,9 @@ PATIENCE = 120.0
 """Seconds for anything here: what takes longer hangs."""
 BIN = Path(sys.executable).parent
 
+# A shell starts what it runs in the background with Ctrl-C ignored, and its children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 T = TypeVar("T")
 
 

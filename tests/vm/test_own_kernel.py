@@ -33,7 +33,7 @@ def test_what_a_kernel_lacks_is_unknown_and_named(host: Host, image: Path) -> No
     modules = without(image, host.folder / "modules", "xfs", "dm-flakey")
     status, command = host.qualify(
         "--modules", modules, "--fs", "xfs", "--fs", "ext4-ordered", "--scenario", "failed_flush",
-        "--out", "run", kernel="./bzImage",
+        "--fault", "flush-eio", "--fault", "disk-flush-eio", "--out", "run", kernel="./bzImage",
     )  # fmt: skip
     assert status == 3, command.err
     reasons = {(result["filesystem"], result["fault"]): result["reason"] for result in command.results}
