@@ -170,3 +170,16 @@ def test_of_a_disk_that_hangs_it_is_told_what_waits_and_who_sleeps() -> None:
     (why,) = [row.cells["A"].why for row in rows if row.at == 0.4]
     assert "folio_wait_bit_common < ext4_sync_file" in why
     assert [row.at for row in rows if row.band] == [0.2, 0.5, 0.7]
+
+
+def test_of_a_fault_that_takes_everything_only_what_fails_is_shown() -> None:
+    events: list[Event] = [
+        block(0.05, "disk"),
+        written(0.1, "NEW"),
+        Armed(0.2, "any-write-eio", "any", [(0, 9000)]),
+        block(0.3, "disk"),
+        block(0.4, "fault", "EIO"),
+        cold(0.6, "OLD"),
+    ]
+    assert texts(timeline(events).rows, DEVICE) == ["write of sectors 800 to 807 fails: EIO"]
+    assert [row.lost for row in timeline(events).rows].count(True) == 1

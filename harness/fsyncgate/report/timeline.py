@@ -5,7 +5,7 @@ later row says otherwise. A state that no event shows, but that follows from one
 has answered), is marked as inferred.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -86,7 +86,10 @@ def timeline(events: Sequence[Event], dropping: Collection[str] = ()) -> Timelin
     """Return the picture of a history; `dropping` are the faults, by id, that throw writes away."""
     sectors = tuple(one for event in events if isinstance(event, Armed) for one in event.sectors)
     processes = tuple(dict.fromkeys(event.process for event in _calls(events)))
-    painter = _Painter(sectors, _dropped(events, dropping))
+    aimed = tuple(
+        one for event in events if isinstance(event, Armed) and event.place == "data" for one in event.sectors
+    )
+    painter = _Painter(sectors, aimed, _dropped(events, dropping))
     for event in events:
         painter.show(event)
     rows = _marked(painter.rows, painter.losses)
@@ -102,9 +105,16 @@ def _calls(events: Sequence[Event]) -> list[Called]:
 class _Painter:
     """Goes through the events once."""
 
-    def __init__(self, sectors: tuple[tuple[int, int], ...], dropped: Collection[int]) -> None:
+    def __init__(
+        self,
+        sectors: tuple[tuple[int, int], ...],
+        data: tuple[tuple[int, int], ...],
+        dropped: Collection[int],
+    ) -> None:
+        """`data` are the sectors of a file's data: of others nobody can tell what they hold."""
         self.rows: list[Row] = []
         self._sectors = sectors
+        self._data = data
         self._dropped = dropped
         self._begun = self._armed = False
         self._told: list[ErrorReported] = []
@@ -183,14 +193,14 @@ class _Painter:
             )  # fmt: skip
         self.rows.append(Row(event.at, cells))
 
-    def _is_hit(self, event: BlockDone | BlockQueued) -> bool:
+    @staticmethod
+    def _is_hit(event: BlockDone | BlockQueued, ranges: Iterable[tuple[int, int]]) -> bool:
         return any(
-            event.sector < first + count and first < event.sector + event.sectors
-            for first, count in self._sectors
+            event.sector < first + count and first < event.sector + event.sectors for first, count in ranges
         )
 
     def _queued(self, event: BlockQueued) -> None:
-        if self._armed and self._is_hit(event):
+        if self._armed and self._is_hit(event, self._sectors):
             why = f"{event.rwbs} at sector {event.sector}, {event.sectors} sectors, came to '{event.device}'."
             self._add(event.at, device=Cell(f"{_request(event)} comes, and waits", Tone.STATE, why=why))
 
@@ -203,7 +213,7 @@ class _Painter:
         self.rows.append(Row(event.at, cells))
 
     def _block(self, event: BlockDone) -> None:
-        data = self._is_hit(event)
+        data = self._is_hit(event, self._data)
         what, where = _kind(event), _request(event)
         request = f"{event.rwbs} at sector {event.sector}, {event.sectors} sectors"
         why = f"{request}, on '{event.device}': {event.error or 'done'}."
